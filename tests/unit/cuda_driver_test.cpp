@@ -9,7 +9,7 @@
 #include "wick/backend/cuda/cuda.h"
 #include "wick/backend/cuda/device.h"
 #include "wick/backend/cuda/nvml.h"
-#include "wick/device/stream_installation.h"
+#include "wick/device/streams/stream_installation.h"
 
 namespace wick::cuda {
 namespace {

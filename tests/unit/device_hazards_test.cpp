@@ -1,5 +1,5 @@
 // Which steps of a queue need a barrier before them.
-#include "wick/device/hazards.h"
+#include "wick/device/submissions/hazards.h"
 
 #include <gtest/gtest.h>
 

@@ -15,7 +15,7 @@
 #include "wick/backend/rocm/driver.h"
 #include "wick/backend/rocm/rocm.h"
 #include "wick/backend/rocm/usage.h"
-#include "wick/device/stream_installation.h"
+#include "wick/device/streams/stream_installation.h"
 #include "wick/tensor/ops/matmul.h"
 
 namespace wick::rocm {

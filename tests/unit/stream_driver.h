@@ -17,7 +17,7 @@
 #include "unit/environment_variable.h"
 #include "unit/message_of.h"
 #include "wick/device/kernel_runtime.h"
-#include "wick/device/product_driver.h"
+#include "wick/device/streams/product_driver.h"
 #include "wick/ir/kernel.h"
 #include "wick/tensor/tensor.h"
 

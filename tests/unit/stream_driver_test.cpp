@@ -12,7 +12,7 @@
 #include "unit/stream_driver.h"
 #include "unit/temporary_folder.h"
 #include "wick/device/graph.h"
-#include "wick/device/stream_native.h"
+#include "wick/device/streams/stream_native.h"
 #include "wick/ir/builder.h"
 #include "wick/tensor/compiled_kernel.h"
 #include "wick/tensor/dlpack.h"

@@ -27,7 +27,7 @@
 #include "unit/temporary_folder.h"
 #include "wick/base/log_hook.h"
 #include "wick/device/registry.h"
-#include "wick/device/stream_installation.h"
+#include "wick/device/streams/stream_installation.h"
 
 namespace wick {
 

@@ -8,7 +8,7 @@
 
 #include "unit/vulkan_device.h"
 #include "wick/base/error.h"
-#include "wick/device/glsl_compiler.h"
+#include "wick/device/submissions/glsl_compiler.h"
 #include "wick/ir/passes.h"
 #include "wick/kernels/linear_tiles.h"
 

@@ -7,7 +7,7 @@
 #include "wick/base/fail.h"
 #include "wick/device/dlpack_memory.h"
 #include "wick/device/first_byte.h"
-#include "wick/device/stream_native.h"
+#include "wick/device/streams/stream_native.h"
 
 namespace wick::dlpack {
 namespace {

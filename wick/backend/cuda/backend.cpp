@@ -10,7 +10,7 @@
 #include "wick/backend/cuda/driver.h"
 #include "wick/backend/cuda/nvml.h"
 #include "wick/device/kernel_runtime.h"
-#include "wick/device/stream_installation.h"
+#include "wick/device/streams/stream_installation.h"
 
 namespace wick::cuda {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "wick/device/registry.h"
-#include "wick/device/stream_api.h"
+#include "wick/device/streams/stream_api.h"
 
 namespace wick::cuda {
 

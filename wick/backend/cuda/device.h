@@ -5,7 +5,7 @@
 
 #include "wick/backend/cuda/api.h"
 #include "wick/backend/cuda/compiler.h"
-#include "wick/device/stream_device.h"
+#include "wick/device/streams/stream_device.h"
 
 namespace wick::cuda {
 

@@ -1,7 +1,7 @@
 #include "wick/backend/cuda/driver.h"
 
 #include "wick/backend/cuda/compiler.h"
-#include "wick/device/planned_products.h"
+#include "wick/device/streams/planned_products.h"
 
 namespace wick::cuda {
 namespace {

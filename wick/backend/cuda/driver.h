@@ -7,7 +7,7 @@
 
 #include "wick/backend/cuda/api.h"
 #include "wick/backend/cuda/device.h"
-#include "wick/device/product_driver.h"
+#include "wick/device/streams/product_driver.h"
 
 namespace wick::cuda {
 

@@ -1,6 +1,6 @@
 #include "wick/backend/cuda/backend.h"
 #include "wick/backend/cuda/cuda.h"
-#include "wick/device/stream_native.h"
+#include "wick/device/streams/stream_native.h"
 
 namespace wick {
 namespace {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "wick/backend/metal/queue.h"
-#include "wick/device/block_size.h"
+#include "wick/device/submissions/block_size.h"
 
 namespace wick::metal {
 namespace {

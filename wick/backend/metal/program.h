@@ -6,7 +6,7 @@
 
 #include "wick/backend/metal/device.h"
 #include "wick/device/program.h"
-#include "wick/device/text_driver.h"
+#include "wick/device/submissions/text_driver.h"
 
 namespace wick::metal {
 

@@ -7,9 +7,9 @@
 
 #include "wick/backend/metal/memory.h"
 #include "wick/backend/metal/program.h"
-#include "wick/device/block_span.h"
-#include "wick/device/byte_kernels.h"
-#include "wick/device/submission_queue.h"
+#include "wick/device/submissions/block_span.h"
+#include "wick/device/submissions/byte_kernels.h"
+#include "wick/device/submissions/submission_queue.h"
 
 namespace wick::metal {
 

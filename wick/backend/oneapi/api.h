@@ -5,7 +5,7 @@
 #include <string>
 
 #include "wick/backend/oneapi/abi.h"
-#include "wick/device/stream_api.h"
+#include "wick/device/streams/stream_api.h"
 
 namespace wick::oneapi {
 

@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "wick/device/block_size.h"
-#include "wick/device/spirv_module.h"
+#include "wick/device/submissions/block_size.h"
+#include "wick/device/submissions/spirv_module.h"
 
 namespace wick::oneapi {
 

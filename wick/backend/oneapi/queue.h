@@ -11,10 +11,10 @@
 
 #include "wick/backend/oneapi/event.h"
 #include "wick/base/error.h"
-#include "wick/device/block_span.h"
-#include "wick/device/hazards.h"
 #include "wick/device/last_work.h"
 #include "wick/device/queue.h"
+#include "wick/device/submissions/block_span.h"
+#include "wick/device/submissions/hazards.h"
 
 namespace wick::oneapi {
 

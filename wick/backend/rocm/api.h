@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "wick/device/stream_api.h"
+#include "wick/device/streams/stream_api.h"
 
 namespace wick::rocm {
 

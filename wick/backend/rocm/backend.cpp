@@ -9,7 +9,7 @@
 #include "wick/backend/rocm/driver.h"
 #include "wick/backend/rocm/usage.h"
 #include "wick/device/kernel_runtime.h"
-#include "wick/device/stream_installation.h"
+#include "wick/device/streams/stream_installation.h"
 
 namespace wick::rocm {
 namespace {

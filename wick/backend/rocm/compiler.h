@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "wick/device/run_time_compiler.h"
+#include "wick/device/streams/run_time_compiler.h"
 
 namespace wick::rocm {
 

@@ -3,7 +3,7 @@
 
 #include "wick/backend/rocm/api.h"
 #include "wick/backend/rocm/compiler.h"
-#include "wick/device/stream_device.h"
+#include "wick/device/streams/stream_device.h"
 
 namespace wick::rocm {
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "wick/backend/rocm/rocblas.h"
-#include "wick/device/planned_products.h"
+#include "wick/device/streams/planned_products.h"
 
 namespace wick::rocm {
 namespace {

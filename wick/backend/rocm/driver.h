@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "wick/backend/rocm/api.h"
-#include "wick/device/product_driver.h"
+#include "wick/device/streams/product_driver.h"
 
 namespace wick::rocm {
 

@@ -1,6 +1,6 @@
 #include "wick/backend/rocm/backend.h"
 #include "wick/backend/rocm/rocm.h"
-#include "wick/device/stream_native.h"
+#include "wick/device/streams/stream_native.h"
 
 namespace wick {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "wick/base/dynlib.h"
-#include "wick/device/matrix_library.h"
+#include "wick/device/streams/matrix_library.h"
 
 namespace wick::rocm {
 

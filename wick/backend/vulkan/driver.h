@@ -9,9 +9,9 @@
 
 #include "wick/backend/vulkan/program.h"
 #include "wick/backend/vulkan/queue.h"
-#include "wick/device/glsl_compiler.h"
-#include "wick/device/spirv_module.h"
-#include "wick/device/submission_driver.h"
+#include "wick/device/submissions/glsl_compiler.h"
+#include "wick/device/submissions/spirv_module.h"
+#include "wick/device/submissions/submission_driver.h"
 
 namespace wick::vulkan {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "wick/backend/vulkan/queue.h"
-#include "wick/device/block_size.h"
+#include "wick/device/submissions/block_size.h"
 
 namespace wick::vulkan {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "wick/backend/vulkan/device.h"
 #include "wick/device/buffer.h"
-#include "wick/device/slabs.h"
+#include "wick/device/submissions/slabs.h"
 
 namespace wick::vulkan {
 

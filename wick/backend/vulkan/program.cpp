@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "wick/backend/vulkan/queue.h"
-#include "wick/device/spirv_module.h"
+#include "wick/device/submissions/spirv_module.h"
 
 namespace wick::vulkan {
 

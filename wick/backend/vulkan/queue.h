@@ -9,7 +9,7 @@
 #include "wick/backend/vulkan/memory.h"
 #include "wick/backend/vulkan/submission.h"
 #include "wick/backend/vulkan/timestamps.h"
-#include "wick/device/staged_queue.h"
+#include "wick/device/submissions/staged_queue.h"
 
 namespace wick::vulkan {
 

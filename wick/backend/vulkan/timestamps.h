@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "wick/backend/vulkan/device.h"
-#include "wick/device/slots.h"
+#include "wick/device/submissions/slots.h"
 
 namespace wick::vulkan {
 

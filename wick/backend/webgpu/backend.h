@@ -7,7 +7,7 @@
 
 #include "wick/backend/webgpu/queue.h"
 #include "wick/device/registry.h"
-#include "wick/device/text_driver.h"
+#include "wick/device/submissions/text_driver.h"
 
 namespace wick::webgpu {
 

@@ -4,8 +4,8 @@
 
 #include "wick/backend/webgpu/queue.h"
 #include "wick/base/fail.h"
-#include "wick/device/block_size.h"
 #include "wick/device/kernel_driver.h"
+#include "wick/device/submissions/block_size.h"
 
 namespace wick::webgpu {
 Block::~Block() {

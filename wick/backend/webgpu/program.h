@@ -9,7 +9,7 @@
 
 #include "wick/backend/webgpu/device.h"
 #include "wick/device/program.h"
-#include "wick/device/text_driver.h"
+#include "wick/device/submissions/text_driver.h"
 
 namespace wick::webgpu {
 

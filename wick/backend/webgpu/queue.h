@@ -10,9 +10,9 @@
 #include "wick/backend/webgpu/memory.h"
 #include "wick/backend/webgpu/program.h"
 #include "wick/backend/webgpu/recording.h"
-#include "wick/device/argument_cache.h"
-#include "wick/device/block_queue.h"
-#include "wick/device/byte_kernels.h"
+#include "wick/device/submissions/argument_cache.h"
+#include "wick/device/submissions/block_queue.h"
+#include "wick/device/submissions/byte_kernels.h"
 
 namespace wick::webgpu {
 

@@ -18,7 +18,7 @@
 #include "wick/device/peer_queue.h"
 #include "wick/device/queue.h"
 #include "wick/device/readback_queue.h"
-#include "wick/device/stream_context.h"
+#include "wick/device/streams/stream_context.h"
 
 namespace wick {
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "wick/device/block_span.h"
 #include "wick/device/program.h"
+#include "wick/device/submissions/block_span.h"
 
 namespace wick {
 

@@ -1,4 +1,4 @@
-#include "wick/device/byte_kernels.h"
+#include "wick/device/submissions/byte_kernels.h"
 
 #include <algorithm>
 #include <array>

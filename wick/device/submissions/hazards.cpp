@@ -1,4 +1,4 @@
-#include "wick/device/hazards.h"
+#include "wick/device/submissions/hazards.h"
 
 #include <algorithm>
 

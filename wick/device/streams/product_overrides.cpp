@@ -1,4 +1,4 @@
-#include "wick/device/product_overrides.h"
+#include "wick/device/streams/product_overrides.h"
 
 #include <algorithm>
 #include <array>
@@ -10,8 +10,8 @@
 #include "wick/base/fail.h"
 #include "wick/device/kernel_runtime.h"
 #include "wick/device/linked_kernels.h"
-#include "wick/device/matrix_library.h"
-#include "wick/device/product_driver.h"
+#include "wick/device/streams/matrix_library.h"
+#include "wick/device/streams/product_driver.h"
 
 namespace wick {
 namespace {

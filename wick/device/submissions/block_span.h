@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "wick/device/buffer.h"
-#include "wick/device/hazards.h"
+#include "wick/device/submissions/hazards.h"
 
 namespace wick {
 

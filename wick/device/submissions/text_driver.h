@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "wick/device/submission_driver.h"
+#include "wick/device/submissions/submission_driver.h"
 
 namespace wick {
 

@@ -1,4 +1,4 @@
-#include "wick/device/run_time_compiler.h"
+#include "wick/device/streams/run_time_compiler.h"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "wick/device/stream_api.h"
+#include "wick/device/streams/stream_api.h"
 
 namespace wick {
 

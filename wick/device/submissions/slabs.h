@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "wick/device/slots.h"
+#include "wick/device/submissions/slots.h"
 
 namespace wick {
 

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <mutex>
 
-#include "wick/device/block_span.h"
-#include "wick/device/submission_queue.h"
+#include "wick/device/submissions/block_span.h"
+#include "wick/device/submissions/submission_queue.h"
 
 namespace wick {
 

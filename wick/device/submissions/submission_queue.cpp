@@ -1,4 +1,4 @@
-#include "wick/device/submission_queue.h"
+#include "wick/device/submissions/submission_queue.h"
 
 #include "wick/device/device_lost.h"
 

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "wick/base/fail.h"
-#include "wick/device/block_queue.h"
 #include "wick/device/readback_queue.h"
+#include "wick/device/submissions/block_queue.h"
 
 namespace wick {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "wick/device/stream_queue.h"
+#include "wick/device/streams/stream_queue.h"
 
 namespace wick {
 

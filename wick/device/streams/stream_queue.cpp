@@ -1,4 +1,4 @@
-#include "wick/device/stream_queue.h"
+#include "wick/device/streams/stream_queue.h"
 
 #include <fmt/format.h>
 

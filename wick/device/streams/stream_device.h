@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "wick/device/stream_api.h"
+#include "wick/device/streams/stream_api.h"
 #include "wick/op/device_caps.h"
 
 namespace wick {

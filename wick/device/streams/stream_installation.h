@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "wick/device/registry.h"
-#include "wick/device/run_time_compiler.h"
-#include "wick/device/stream_device.h"
+#include "wick/device/streams/run_time_compiler.h"
+#include "wick/device/streams/stream_device.h"
 
 namespace wick {
 

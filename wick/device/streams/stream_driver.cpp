@@ -1,4 +1,4 @@
-#include "wick/device/stream_driver.h"
+#include "wick/device/streams/stream_driver.h"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "wick/device/kernel_driver.h"
-#include "wick/device/submission_queue.h"
+#include "wick/device/submissions/submission_queue.h"
 
 namespace wick {
 

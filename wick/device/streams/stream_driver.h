@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "wick/device/kernel_driver.h"
-#include "wick/device/run_time_compiler.h"
-#include "wick/device/stream_device.h"
-#include "wick/device/stream_queue.h"
+#include "wick/device/streams/run_time_compiler.h"
+#include "wick/device/streams/stream_device.h"
+#include "wick/device/streams/stream_queue.h"
 
 namespace wick {
 

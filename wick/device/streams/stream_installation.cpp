@@ -1,4 +1,4 @@
-#include "wick/device/stream_installation.h"
+#include "wick/device/streams/stream_installation.h"
 
 #include <fmt/ranges.h>
 

@@ -1,4 +1,4 @@
-#include "wick/device/spirv_module.h"
+#include "wick/device/submissions/spirv_module.h"
 
 #include <initializer_list>
 #include <map>

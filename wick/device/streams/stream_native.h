@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "wick/device/device.h"
-#include "wick/device/stream_driver.h"
+#include "wick/device/streams/stream_driver.h"
 
 namespace wick {
 

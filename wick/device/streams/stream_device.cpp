@@ -1,4 +1,4 @@
-#include "wick/device/stream_device.h"
+#include "wick/device/streams/stream_device.h"
 
 #include <fmt/format.h>
 

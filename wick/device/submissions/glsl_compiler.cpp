@@ -1,4 +1,4 @@
-#include "wick/device/glsl_compiler.h"
+#include "wick/device/submissions/glsl_compiler.h"
 
 #include <fmt/format.h>
 #include <glslang/Include/glslang_c_interface.h>
@@ -11,7 +11,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/device/kernel_driver.h"
-#include "wick/device/spirv_module.h"
+#include "wick/device/submissions/spirv_module.h"
 
 // glslang's SPIR-V generator calls SPIRV-Tools only to optimize, validate, strip or disassemble its output. The options below request none
 // of these (drivers optimize what they load, and the tests validate every text), so these functions replace glslang's calls, and the linker

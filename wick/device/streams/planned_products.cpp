@@ -1,4 +1,4 @@
-#include "wick/device/planned_products.h"
+#include "wick/device/streams/planned_products.h"
 
 #include <fmt/format.h>
 

@@ -8,9 +8,9 @@
 
 #include "wick/base/error.h"
 #include "wick/base/log.h"
-#include "wick/device/matrix_library.h"
-#include "wick/device/product_overrides.h"
-#include "wick/device/stream_driver.h"
+#include "wick/device/streams/matrix_library.h"
+#include "wick/device/streams/product_overrides.h"
+#include "wick/device/streams/stream_driver.h"
 
 namespace wick {
 

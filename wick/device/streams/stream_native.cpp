@@ -1,4 +1,4 @@
-#include "wick/device/stream_native.h"
+#include "wick/device/streams/stream_native.h"
 
 #include <utility>
 

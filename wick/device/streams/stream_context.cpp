@@ -1,4 +1,4 @@
-#include "wick/device/stream_context.h"
+#include "wick/device/streams/stream_context.h"
 
 #include <algorithm>
 #include <utility>
