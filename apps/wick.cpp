@@ -2,7 +2,7 @@
 #include <iostream>
 
 #include "environment.h"
-#include "wick/cli/wick_command.h"
+#include "wick/cli/commands/wick_command.h"
 
 int main(int argument_count, char** arguments) {
   std::ios::sync_with_stdio(false);

@@ -2,7 +2,7 @@
 #include <iostream>
 
 #include "environment.h"
-#include "wick/cli/worker_command.h"
+#include "wick/cli/commands/worker_command.h"
 
 int main(int argument_count, char** arguments) {
   std::ios::sync_with_stdio(false);

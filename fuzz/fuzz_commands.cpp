@@ -13,7 +13,7 @@
 #include <string>
 
 #include "outcome.h"
-#include "wick/cli/wick_command.h"
+#include "wick/cli/commands/wick_command.h"
 
 namespace {
 

@@ -5,8 +5,8 @@
 
 #include "../../apps/environment.h"
 #include "array.h"
-#include "wick/cli/model_path.h"
-#include "wick/cli/wick_command.h"
+#include "wick/cli/commands/wick_command.h"
+#include "wick/cli/hub/model_path.h"
 #include "wick/tensor/files.h"
 
 namespace wick_python {

@@ -16,7 +16,7 @@
 
 #include "unit/temporary_folder.h"
 #include "wick/base/platform/build_mode.h"
-#include "wick/cli/wick_command.h"
+#include "wick/cli/commands/wick_command.h"
 #include "wick/formats/gguf_writer.h"
 
 namespace wick {

@@ -3,7 +3,7 @@
 
 #include "model/golden_models.h"
 #include "unit/temporary_folder.h"
-#include "wick/cli/activation_trace.h"
+#include "wick/cli/measure/activation_trace.h"
 #include "wick/convert/checkpoint_to_gguf.h"
 #include "wick/model/checkpoint/checkpoint.h"
 

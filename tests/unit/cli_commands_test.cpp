@@ -12,7 +12,7 @@
 
 #include "unit/shared_data.h"
 #include "unit/temporary_folder.h"
-#include "wick/cli/wick_command.h"
+#include "wick/cli/commands/wick_command.h"
 #include "wick/convert/synthetic.h"
 #include "wick/formats/gguf_writer.h"
 #include "wick/formats/npy.h"

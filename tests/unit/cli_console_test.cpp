@@ -15,11 +15,11 @@
 #include "unit/temporary_folder.h"
 #include "wick/base/fail_with.h"
 #include "wick/base/log.h"
+#include "wick/cli/commands/wick_command.h"
 #include "wick/cli/console.h"
-#include "wick/cli/flags.h"
-#include "wick/cli/model_path.h"
-#include "wick/cli/wick_command.h"
-#include "wick/cli/wrap.h"
+#include "wick/cli/flags/flags.h"
+#include "wick/cli/flags/wrap.h"
+#include "wick/cli/hub/model_path.h"
 #include "wick/server/setting_flags.h"
 
 namespace wick {

@@ -1,5 +1,5 @@
 // What flags and lists on the command line mean.
-#include "wick/cli/flags.h"
+#include "wick/cli/flags/flags.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

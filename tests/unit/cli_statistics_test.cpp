@@ -1,5 +1,5 @@
 // Numbers that commands report: means with their errors, log-probabilities of files, divergences, statistics of tensors.
-#include "wick/cli/statistics.h"
+#include "wick/cli/measure/statistics.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,12 +12,12 @@
 
 #include "unit/temporary_folder.h"
 #include "wick/base/error.h"
-#include "wick/cli/base_logits.h"
-#include "wick/cli/divergence.h"
-#include "wick/cli/gguf_edit.h"
-#include "wick/cli/model_statistics.h"
-#include "wick/cli/quantize_types.h"
-#include "wick/cli/wrap.h"
+#include "wick/cli/commands/gguf_edit.h"
+#include "wick/cli/commands/quantize_types.h"
+#include "wick/cli/flags/wrap.h"
+#include "wick/cli/measure/base_logits.h"
+#include "wick/cli/measure/divergence.h"
+#include "wick/cli/measure/model_statistics.h"
 
 namespace wick {
 namespace {

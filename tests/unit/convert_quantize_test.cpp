@@ -12,7 +12,7 @@
 #include "unit/shared_data.h"
 #include "unit/temporary_folder.h"
 #include "wick/base/error.h"
-#include "wick/cli/sha256.h"
+#include "wick/cli/hub/sha256.h"
 #include "wick/convert/quantize_file.h"
 #include "wick/formats/gguf_type.h"
 #include "wick/formats/gguf_writer.h"

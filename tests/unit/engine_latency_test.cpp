@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "unit/engine_samples.h"
-#include "wick/cli/statistics.h"
+#include "wick/cli/measure/statistics.h"
 #include "wick/engine/scheduler.h"
 
 namespace wick {

@@ -8,7 +8,7 @@
 #include "unit/vulkan_device.h"
 #include "wick/backend/vulkan/api.h"
 #include "wick/base/error.h"
-#include "wick/cli/wick_command.h"
+#include "wick/cli/commands/wick_command.h"
 #include "wick/convert/synthetic.h"
 
 namespace wick::vulkan {

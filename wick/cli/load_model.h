@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "wick/cli/console.h"
-#include "wick/cli/flags.h"
+#include "wick/cli/flags/flags.h"
 #include "wick/device/device.h"
 #include "wick/model/checkpoint/checkpoint.h"
 #include "wick/model/language_model.h"

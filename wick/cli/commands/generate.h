@@ -1,0 +1,54 @@
+// What `wick run` and the workers share: the flags of a generation, and running it on the terminal or through a pipe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "wick/cli/console.h"
+#include "wick/cli/flags/flags.h"
+#include "wick/cli/flags/sampling_flags.h"
+#include "wick/cli/load_model.h"
+#include "wick/device/device.h"
+#include "wick/engine/generator.h"
+#include "wick/text/grammar/token_constraint.h"
+
+namespace wick {
+
+struct GenerateOptions {
+  std::string model;
+  std::optional<std::string> prompt;
+  std::string file;  // that holds the prompt; "-": standard input; empty: none
+  GenerationParams params;
+  bool limits_tokens = false;         // --max-tokens was given
+  std::vector<std::string> adapters;  // of --lora
+  SamplingFlags sampling;
+  std::optional<OutputFormat> format;
+  int64_t context = 0;  // 0: the model's
+  int threads = 0;
+  Precision precision;
+  bool json = false;
+  int64_t top_logprobs = 0;
+  bool no_timings = false;
+  std::string receipt;           // the file to write; empty: none
+  std::string requested_device;  // as it was given, for the receipt
+};
+
+void add_generate_flags(Flags& flags, GenerateOptions& options, Console& console);
+
+// What only the model tells: its own sampling, where flags say nothing else, and the tokens of words: the form of the text, DRY's breakers.
+// Errors: resolve_sampling's; invalid_argument and unsupported, naming the flag or the part of the format.
+void resolve_with_model(const Console& console, GenerateOptions& options, const LoadedModel& loaded);
+
+// Errors: invalid_argument naming the flag, for what parsing lets through.
+void check_stops(const std::vector<std::string>& stops);
+
+// Reads the prompt, opens device and model, and continues the prompt: the continuation alone goes to the output, as it is written, or all
+// that is known of it as JSON; everything else to the errors. Without --prompt and --file the prompt is the standard input; on a terminal
+// there is a prompt loop. Errors: also invalid_argument for an empty prompt.
+void generate(Console& console, const GenerateOptions& options, const std::function<ModelDevice()>& open_device);
+
+}  // namespace wick

@@ -1,0 +1,39 @@
+#include "wick/cli/commands/serving.h"
+#include "wick/cli/commands/wick_command.h"
+#include "wick/device/selection.h"
+
+namespace wick {
+
+void serve_command(Console& console, const Arguments& arguments) {
+  ServingOptions options;
+  ServedModel served;
+  DeviceChoice device;
+  int threads = 0;
+  Flags flags(
+      "Serves a language model over HTTP, to many clients at once, with the APIs of OpenAI, Anthropic, Ollama and llama.cpp, and a chat "
+      "page at /.",
+      console);
+  add_model(flags, served.model);
+  add_context(flags, served.context, "context size in tokens, prompt and answer together (the model's, at most 4096)", 1);
+  add_threads(flags, threads);
+  add_precision(flags, served.precision);
+  add_device(flags, device);
+  add_request_defaults(flags, served);
+  add_serving_flags(flags, options);
+  flags
+      .add_values("--lora", "NAME=FILE", "a LoRA adapter that requests can name as their model: a GGUF file or a PEFT folder; repeatable",
+                  options.adapters)
+      .group("Serving");
+  add_fleet_flags(flags, options);
+  add_verbosity(flags, console);
+  flags.examples({"wick serve --model FILE.gguf --port 8080",
+                  "wick serve -m FILE.gguf --parallel 8 --context 8192 --api-key SECRET --host 0.0.0.0",
+                  "curl http://127.0.0.1:8080/v1/completions -d '{\"prompt\": \"Once upon a time\", \"max_tokens\": 40}'"});
+  if (!flags.parse(arguments)) return;
+  if (!options.is_asked_for()) options.port = 8080;
+  served.device_name = device.name;
+  served.open_device = [&] { return open_model_device(console, device, threads); };
+  serve_model(console, std::move(options), served);
+}
+
+}  // namespace wick

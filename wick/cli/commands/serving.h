@@ -1,0 +1,56 @@
+// Serving a model over HTTP: the flags that `wick serve` and the workers share, and running it.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "wick/cli/console.h"
+#include "wick/cli/flags/flags.h"
+#include "wick/cli/flags/sampling_flags.h"
+#include "wick/cli/load_model.h"
+#include "wick/device/device.h"
+#include "wick/engine/engine_options.h"
+#include "wick/server/serve.h"
+
+namespace wick {
+
+struct ServingOptions {
+  std::optional<int64_t> port;  // without a port or a socket a worker answers one prompt and ends
+  server::ServeOptions serve;
+  EngineOptions engine;
+  std::vector<std::string> keys;
+  std::string key_file;
+  std::string alias;                  // what requests call the model
+  std::string chat_template;          // a name or a file; empty: the model's own
+  std::vector<std::string> adapters;  // of --lora: NAME=FILE
+  float rate_limit = 0;
+  int64_t body_mib = 16, cache_ram_mib = 0, kv_mib = 0, drain_seconds = 30;
+  int64_t unload_seconds = 0;  // without requests, until the model's memory is given back; 0: never
+  bool no_prefix_cache = false, no_speculation = false, local = false, no_page = false;
+
+  [[nodiscard]] bool is_asked_for() const noexcept { return port.has_value() || !serve.http.unix_socket.empty(); }
+};
+
+// What is served, and where.
+struct ServedModel {
+  std::string model;  // as --model has it
+  int64_t context = 0;
+  Precision precision;
+  std::string device_name;  // "cpu:0", before it is open
+  server::RequestDefaults defaults = {};
+  SamplingFlags sampling = {};  // in place of the model's own
+  std::function<ModelDevice()> open_device;
+};
+
+void add_serving_flags(Flags& flags, ServingOptions& options);
+// What requests get that do not say otherwise: the flags that `wick run` has for its one prompt.
+void add_request_defaults(Flags& flags, ServedModel& served);
+// The flags that the fleet's hive writes; they are in no help text.
+void add_fleet_flags(Flags& flags, ServingOptions& options);
+
+// Serves until a signal comes; sets the console's exit code. Errors: those of server::serve, and a file of keys that cannot be read.
+void serve_model(Console& console, ServingOptions options, const ServedModel& served);
+
+}  // namespace wick

@@ -1,0 +1,32 @@
+// The flags of sampling, under Wick's names and llama.cpp's.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "wick/cli/console.h"
+#include "wick/cli/flags/flags.h"
+#include "wick/engine/sampling.h"
+#include "wick/model/checkpoint/checkpoint.h"
+#include "wick/text/tokenizer/tokenizer.h"
+
+namespace wick {
+
+// What flags of sampling say: changes of a model's own parameters, and words that a vocabulary turns into tokens.
+struct SamplingFlags {
+  std::vector<std::function<void(SamplingParams&)>> changes = {};
+  std::vector<std::string> dry_breakers = {};  // none: a line break, ':', '"' and '*', as llama.cpp has it
+};
+
+// Texts that no repetition reaches beyond, for DRY.
+[[nodiscard]] std::vector<std::string> dry_breaker_texts(const SamplingFlags& given);
+
+void add_sampling(Flags& flags, SamplingFlags& given);
+
+// What the model's files say (read_model_sampling), which is noted, and flags in its place. Errors: read_model_sampling's;
+// invalid_argument naming the flag, for tokens that are not in the vocabulary.
+[[nodiscard]] SamplingParams resolve_sampling(const SamplingFlags& given, const Checkpoint& file, const Tokenizer& tokenizer,
+                                              const Console& console);
+
+}  // namespace wick

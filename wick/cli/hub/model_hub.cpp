@@ -1,0 +1,390 @@
+#include "wick/cli/hub/model_hub.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "wick/base/fail.h"
+#include "wick/base/file_lock.h"
+#include "wick/base/json.h"
+#include "wick/cli/hub/download.h"
+#include "wick/cli/hub/sha256.h"
+#include "wick/cli/progress_bar.h"
+#include "wick/cli/text_format.h"
+#include "wick/formats/printable.h"
+#include "wick/formats/split_name.h"
+
+namespace wick {
+namespace {
+
+namespace fs = std::filesystem;
+using HubJson = nlohmann::json;
+
+constexpr const char* kManifest = "wick-manifest.json";
+constexpr const char* kUsualEndpoint = "https://huggingface.co";
+constexpr int kStatusOk = 200, kStatusPartial = 206, kStatusUnauthorized = 401, kStatusForbidden = 403, kStatusNotFound = 404,
+              kStatusRange = 416;
+// A list of a repository's files is no longer than this.
+constexpr size_t kMostListBytes = size_t{64} << 20;
+
+bool is_hub_name(std::string_view name) {
+  const auto allowed = [](unsigned char letter) { return std::isalnum(letter) != 0 || letter == '.' || letter == '_' || letter == '-'; };
+  return !name.empty() && !name.starts_with('.') && std::all_of(name.begin(), name.end(), allowed);
+}
+
+// A path that stays in its folder, and is none of ours.
+bool is_hub_path(std::string_view path) {
+  if (path.empty() || path.starts_with('/') || path.find('\\') != std::string_view::npos) return false;
+  for (const fs::path& part : fs::path(path)) {
+    if (part.empty() || part == "." || part == "..") return false;
+  }
+  return path != kManifest && !path.ends_with(".part");
+}
+
+bool is_gguf(const HubFile& file) { return file.path.ends_with(".gguf"); }
+
+// What of a folder of Hugging Face's form is read.
+bool belongs_to_folder(const HubFile& file) {
+  constexpr std::array<std::string_view, 6> kEndings = {".safetensors", ".safetensors.index.json", "config.json",
+                                                        ".jinja",       "tokenizer.json",          "tokenizer.model"};
+  if (file.path.find('/') != std::string::npos) return false;
+  return std::any_of(kEndings.begin(), kEndings.end(), [&](std::string_view ending) { return file.path.ends_with(ending); });
+}
+
+// The file, and the other parts of a split model that it belongs to, in order.
+std::vector<HubFile> parts_of(const std::vector<HubFile>& files, const std::string& name) {
+  const std::optional<SplitName> split = SplitName::parse(name);
+  std::vector<HubFile> parts;
+  for (const HubFile& file : files) {
+    const std::optional<SplitName> other = split ? SplitName::parse(file.path) : std::nullopt;
+    const bool beside = other && other->stem == split->stem && other->count == split->count;
+    if (file.path == name || beside) parts.push_back(file);
+  }
+  std::sort(parts.begin(), parts.end(), [](const HubFile& a, const HubFile& b) { return a.path < b.path; });
+  return parts;
+}
+
+// The first parts of what is a model.
+std::vector<std::string> gguf_models(const std::vector<HubFile>& files) {
+  std::vector<std::string> models;
+  for (const HubFile& file : files) {
+    if (is_gguf(file) && parts_of(files, file.path).front().path == file.path) models.push_back(file.path);
+  }
+  std::sort(models.begin(), models.end());
+  return models;
+}
+
+// Of a repository's files those that the reference means. Empty: none.
+std::vector<HubFile> chosen_files(const HubReference& reference, const std::vector<HubFile>& files) {
+  if (!reference.file.empty()) return parts_of(files, reference.file);
+  const std::vector<std::string> models = gguf_models(files);
+  if (models.size() > 1) {
+    const size_t shown = std::min<size_t>(models.size(), 12);
+    fail(ErrorCode::invalid_argument, "{}: it has {} GGUF models; name one: {}:FILE, with {}{}", reference.to_string(), models.size(),
+         reference.to_string(), fmt::join(models.begin(), models.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+         models.size() > shown ? ", …" : "");
+  }
+  if (models.size() == 1) return parts_of(files, models.front());
+  std::vector<HubFile> folder;
+  std::copy_if(files.begin(), files.end(), std::back_inserter(folder), belongs_to_folder);
+  const bool whole = std::any_of(folder.begin(), folder.end(), [](const HubFile& file) { return file.path == "config.json"; });
+  return whole ? folder : std::vector<HubFile>{};
+}
+
+// A member of a row of a list of files; what stands there if the row has none of that name.
+class HubRow {
+ public:
+  // `place`: of the row, as an error names it; `remedy`: what is to be done where it is wrong.
+  HubRow(const HubJson& row, std::string place, std::string_view remedy) : row_(row), place_(std::move(place)), remedy_(remedy) {
+    if (!row.is_object()) refuse("", "an object");
+  }
+
+  [[nodiscard]] std::string text(const char* name) const {
+    const auto found = row_.find(name);
+    if (found == row_.end()) return {};
+    if (!found->is_string()) refuse(name, "a text");
+    return found->get<std::string>();
+  }
+  [[nodiscard]] uint64_t size(const char* name) const {
+    const auto found = row_.find(name);
+    if (found == row_.end()) return 0;
+    if (!found->is_number_unsigned()) refuse(name, "a whole number, 0 or more");
+    return found->get<uint64_t>();
+  }
+  // Another object within it; none if it has no such member.
+  [[nodiscard]] std::optional<HubRow> object(const char* name) const {
+    const auto found = row_.find(name);
+    if (found == row_.end() || found->is_null()) return std::nullopt;
+    return HubRow(*found, fmt::format("{}.{}", place_, name), remedy_);
+  }
+
+ private:
+  [[noreturn]] void refuse(std::string_view name, std::string_view wanted) const {
+    fail(ErrorCode::corrupt_file, "{}{}{}: must be {}; {}", place_, name.empty() ? "" : ".", name, wanted, remedy_);
+  }
+
+  const HubJson& row_;
+  std::string place_;
+  std::string_view remedy_;
+};
+
+std::vector<HubFile> read_manifest(const fs::path& folder) {
+  constexpr std::string_view kRemedy = "delete this file and pull the model again";
+  const fs::path path = folder / kManifest;
+  std::ifstream file(path);
+  if (!file) return {};
+  const HubJson json = parse_json(std::string(std::istreambuf_iterator<char>(file), {}));
+  if (!json.is_object() || !json.contains("files") || !json["files"].is_array()) {
+    fail(ErrorCode::corrupt_file, "{}: not a JSON object with a list of files; {}", path.string(), kRemedy);
+  }
+  std::vector<HubFile> files;
+  for (const HubJson& each : json["files"]) {
+    const HubRow row(each, fmt::format("{}: files[{}]", path.string(), &each - &json["files"].front()), kRemedy);
+    HubFile own{row.text("path"), row.size("bytes"), row.text("sha256")};
+    std::error_code ignored;
+    // What somebody took away is not here.
+    if (is_hub_path(own.path) && fs::file_size(folder / own.path, ignored) == own.bytes && !ignored) files.push_back(std::move(own));
+  }
+  return files;
+}
+
+void write_manifest(const fs::path& folder, const HubReference& reference, const std::vector<HubFile>& files) {
+  HubJson rows = HubJson::array();
+  for (const HubFile& file : files) rows.push_back({{"path", file.path}, {"bytes", file.bytes}, {"sha256", file.sha256}});
+  const fs::path part = folder / (std::string(kManifest) + ".part");
+  std::ofstream(part) << json_text(HubJson({{"model", HubReference{reference.owner, reference.name}.to_string()}, {"files", rows}}), 2)
+                      << '\n';
+  fs::rename(part, folder / kManifest);
+}
+
+std::string variable_of(const Console& console, const char* name) {
+  const auto found = console.environment.find(name);
+  return found == console.environment.end() ? "" : found->second;
+}
+
+std::string endpoint_of(const Console& console) {
+  std::string endpoint = variable_of(console, "HF_ENDPOINT");
+  if (endpoint.empty()) return kUsualEndpoint;
+  while (endpoint.ends_with('/')) endpoint.pop_back();
+  return endpoint;
+}
+
+std::string escaped_path(std::string_view path) {
+  std::string text;
+  for (const char letter : path) {
+    const auto byte = static_cast<unsigned char>(letter);
+    const bool plain = std::isalnum(byte) != 0 || std::string_view("/._-~").find(letter) != std::string_view::npos;
+    text += plain ? std::string(1, letter) : fmt::format("%{:02X}", byte);
+  }
+  return text;
+}
+
+[[noreturn]] void fail_status(const std::string& what, const std::string& url, int status) {
+  if (status == kStatusNotFound) fail(ErrorCode::not_found, "{}: {} knows no such thing (404); check how it is written", what, url);
+  if (status == kStatusUnauthorized || status == kStatusForbidden) {
+    fail(ErrorCode::not_found, "{}: {} does not give it to everybody, or has no such thing ({}); accept its terms there, and set HF_TOKEN",
+         what, url, status);
+  }
+  fail(ErrorCode::io, "{}: {} answers {}; try again later", what, url, status);
+}
+
+// What the hub says of a repository.
+std::vector<HubFile> ask_hub(const Console& console, Downloader& downloader, const HubReference& reference) {
+  const std::string url =
+      fmt::format("{}/api/models/{}/{}/tree/main?recursive=true", endpoint_of(console), reference.owner, reference.name);
+  std::string text;
+  const int status = downloader.get({url, variable_of(console, "HF_TOKEN")}, [&](std::span<const std::byte> bytes, int) {
+    if (text.size() + bytes.size() > kMostListBytes) fail(ErrorCode::corrupt_file, "{}: the list of files has no end", url);
+    text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  });
+  if (status != kStatusOk) fail_status(reference.to_string(), url, status);
+  const HubJson json = parse_json(text);
+  constexpr std::string_view kRemedy = "is this a hub? HF_ENDPOINT says which one is asked";
+  if (!json.is_array()) fail(ErrorCode::corrupt_file, "{}: no list of files; {}", url, kRemedy);
+  std::vector<HubFile> files;
+  for (const HubJson& each : json) {
+    const HubRow row(each, fmt::format("{}: [{}]", url, &each - &json.front()), kRemedy);
+    if (row.text("type") != "file") continue;
+    HubFile file{row.text("path"), row.size("size"), ""};
+    if (!is_hub_path(file.path)) continue;
+    if (const std::optional<HubRow> large = row.object("lfs")) file.sha256 = large->text("oid");
+    files.push_back(std::move(file));
+  }
+  return files;
+}
+
+std::string sha256_of_file(const Console& console, const fs::path& path, uint64_t total) {
+  std::ifstream file(path, std::ios::binary);
+  std::vector<char> buffer(size_t{1} << 20);
+  Sha256 hash;
+  ProgressBar bar(console, "checking");
+  for (uint64_t done = 0; file; bar.update(done, total)) {
+    file.read(buffer.data(), static_cast<std::streamsize>(buffer.size()));
+    const auto count = static_cast<size_t>(file.gcount());
+    hash.add(std::as_bytes(std::span(buffer).first(count)));
+    done += count;
+  }
+  return hash.finish();
+}
+
+// Appends to `part` what is not there yet.
+void fetch_rest(const Console& console, Downloader& downloader, const std::string& url, const fs::path& part, const HubFile& file) {
+  std::error_code ignored;
+  uint64_t have = fs::exists(part, ignored) ? fs::file_size(part, ignored) : 0;
+  if (have > file.bytes) fs::resize_file(part, have = 0);
+  if (have == file.bytes && have > 0) return;
+  if (have > 0) console.note(fmt::format("{}: going on at {} of {}", file.path, format_bytes(have), format_bytes(file.bytes)));
+  std::ofstream out(part, std::ios::binary | std::ios::app);
+  if (!out) fail(ErrorCode::io, "{}: cannot be written", part.string());
+  ProgressBar bar(console, fs::path(file.path).filename().string());
+  bool begun = false;
+  const int status = downloader.get({url, variable_of(console, "HF_TOKEN"), have}, [&](std::span<const std::byte> bytes, int answer) {
+    // A server that knows no ranges begins anew.
+    if (!std::exchange(begun, true) && answer != kStatusPartial && have > 0) {
+      out.close();
+      fs::resize_file(part, have = 0);
+      out.open(part, std::ios::binary | std::ios::app);
+    }
+    if (!out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()))) {
+      fail(ErrorCode::io, "{}: cannot be written; is the disk full?", part.string());
+    }
+    have += bytes.size();
+    bar.update(have, file.bytes, format_bytes(have));
+  });
+  out.close();
+  if (status == kStatusRange) fs::remove(part, ignored);
+  if (status != kStatusOk && status != kStatusPartial) fail_status(file.path, url, status);
+  if (have != file.bytes) {
+    fail(ErrorCode::io, "{}: {} of {} bytes came; the same command goes on with them", url, have, file.bytes);
+  }
+}
+
+HubFile fetch_file(const Console& console, Downloader& downloader, const HubReference& reference, const fs::path& folder, HubFile file) {
+  const fs::path target = folder / file.path, part = folder / (file.path + ".part");
+  const std::string url =
+      fmt::format("{}/{}/{}/resolve/main/{}", endpoint_of(console), reference.owner, reference.name, escaped_path(file.path));
+  fs::create_directories(target.parent_path());
+  fetch_rest(console, downloader, url, part, file);
+  const std::string sum = sha256_of_file(console, part, file.bytes);
+  if (!file.sha256.empty() && sum != file.sha256) {
+    fs::remove(part);
+    fail(ErrorCode::corrupt_file, "{}: its SHA-256 is {}, the hub says {}; it is deleted: try again", url, sum, file.sha256);
+  }
+  file.sha256 = sum;
+  fs::rename(part, target);
+  return file;
+}
+
+}  // namespace
+
+HubReference HubReference::parse(std::string_view text) {
+  const std::string_view whole = text;
+  if (is_one(text)) text.remove_prefix(std::string_view("hf://").size());
+  const size_t colon = text.find(':');
+  const std::string_view repository = text.substr(0, colon);
+  const size_t slash = repository.find('/');
+  HubReference reference;
+  if (slash != std::string_view::npos) {
+    reference.owner = repository.substr(0, slash);
+    reference.name = repository.substr(slash + 1);
+  }
+  if (colon != std::string_view::npos) reference.file = text.substr(colon + 1);
+  const bool good_file = colon == std::string_view::npos || is_hub_path(reference.file);
+  if (!is_one(whole) || !is_hub_name(reference.owner) || !is_hub_name(reference.name) || !good_file) {
+    fail(ErrorCode::invalid_argument, "{}: not a model of a hub; write hf://OWNER/NAME or hf://OWNER/NAME:FILE", printable(whole));
+  }
+  return reference;
+}
+
+std::string HubReference::to_string() const { return fmt::format("hf://{}/{}{}{}", owner, name, file.empty() ? "" : ":", file); }
+
+ModelHub::ModelHub(const Console& console, std::function<void()> check) : console_(console), check_(std::move(check)) {
+  if (console.cache_directory.empty()) {
+    fail(ErrorCode::not_found, "models of a hub are kept in the cache, and there is no folder for it: set WICK_CACHE_DIR");
+  }
+  folder_ = fs::path(console.cache_directory) / "models";
+}
+
+fs::path ModelHub::folder_of(const HubReference& reference) const { return folder_ / reference.owner / reference.name; }
+
+std::optional<fs::path> ModelHub::find(const HubReference& reference) const {
+  fs::path folder = folder_of(reference);
+  const std::vector<HubFile> here = read_manifest(folder);
+  const std::vector<HubFile> chosen = chosen_files(reference, here);
+  if (chosen.empty()) return std::nullopt;
+  if (reference.file.empty() && !is_gguf(chosen.front())) return folder;
+  return folder / chosen.front().path;
+}
+
+fs::path ModelHub::pull(const HubReference& reference) const try {
+  Downloader downloader(check_);
+  const fs::path folder = folder_of(reference);
+  const std::vector<HubFile> wanted = chosen_files(reference, ask_hub(console_, downloader, reference));
+  if (wanted.empty()) {
+    fail(ErrorCode::not_found, "{}: {}", reference.to_string(),
+         reference.file.empty() ? "it has neither a .gguf file nor a config.json" : "it has no such file");
+  }
+  fs::create_directories(folder);
+  const FileLock lock(folder / ".lock");
+  std::vector<HubFile> here = read_manifest(folder);
+  for (const HubFile& file : wanted) {
+    const auto old = std::find_if(here.begin(), here.end(), [&](const HubFile& each) { return each.path == file.path; });
+    const bool same = old != here.end() && old->bytes == file.bytes && (file.sha256.empty() || file.sha256 == old->sha256);
+    if (same) continue;
+    HubFile fetched = fetch_file(console_, downloader, reference, folder, file);
+    here = read_manifest(folder);
+    std::erase_if(here, [&](const HubFile& each) { return each.path == file.path; });
+    here.push_back(std::move(fetched));
+    write_manifest(folder, reference, here);
+  }
+  const bool as_folder = reference.file.empty() && !is_gguf(wanted.front());
+  return as_folder ? folder : folder / wanted.front().path;
+} catch (const fs::filesystem_error& error) {
+  fail(ErrorCode::io, "{}: {}", error.path1().string(), error.code().message());
+}
+
+std::vector<HubModel> ModelHub::list() const {
+  std::vector<HubModel> models;
+  std::error_code error;
+  for (const auto& owner : fs::directory_iterator(folder_, error)) {
+    std::error_code inner;
+    for (const auto& name : fs::directory_iterator(owner.path(), inner)) {
+      std::vector<HubFile> files = read_manifest(name.path());
+      if (files.empty()) continue;
+      models.push_back({{owner.path().filename().string(), name.path().filename().string()}, std::move(files)});
+    }
+  }
+  std::sort(models.begin(), models.end(),
+            [](const HubModel& a, const HubModel& b) { return a.reference.to_string() < b.reference.to_string(); });
+  return models;
+}
+
+uint64_t ModelHub::remove(const HubReference& reference) const {
+  const fs::path folder = folder_of(reference);
+  std::vector<HubFile> here = read_manifest(folder);
+  const std::vector<HubFile> gone = reference.file.empty() ? here : parts_of(here, reference.file);
+  if (gone.empty()) fail(ErrorCode::not_found, "{}: it is not here; `wick list` shows what is", reference.to_string());
+  uint64_t bytes = 0;
+  std::error_code ignored;
+  for (const HubFile& file : gone) {
+    bytes += file.bytes;
+    fs::remove(folder / file.path, ignored);
+    std::erase_if(here, [&](const HubFile& each) { return each.path == file.path; });
+  }
+  if (!here.empty()) {
+    write_manifest(folder, reference, here);
+    return bytes;
+  }
+  fs::remove_all(folder, ignored);
+  fs::remove(folder.parent_path(), ignored);  // an owner without models
+  return bytes;
+}
+
+}  // namespace wick
