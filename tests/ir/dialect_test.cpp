@@ -16,8 +16,8 @@
 #include "wick/ir/dialect/hex_float.h"
 #include "wick/ir/passes.h"
 #include "wick/kernels/matmul.h"
+#include "wick/kernels/normalize.h"
 #include "wick/kernels/quantized_matvec.h"
-#include "wick/kernels/rows.h"
 
 namespace wick::ir {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "wick/backend/cpu/weights/linear_job.h"
+#include "wick/backend/cpu/linear/linear_job.h"
 #include "wick/base/half.h"
 #include "wick/device/registry.h"
 #include "wick/quant/block_format.h"

@@ -63,7 +63,7 @@ class Runtime {
   // Prepares now what prepare_weight() has begun, as far as memory goes.
   virtual void finish_preparing() {}
   // The most rows of activations for which its linear takes a norm, biases and a residual (LinearParams); with more, and where it is 0, it
-  // is given the plain ops. Portable kernels have a number of their own (tensor/ops/by_kernel/by_kernel.h).
+  // is given the plain ops. Portable kernels have a number of their own (tensor/ops/launchers/launchers.h).
   [[nodiscard]] virtual int64_t fused_linear_rows() const noexcept { return 0; }
   // Whether portable kernels carry out the ops that the device does not override: then its backend says RUNS_KERNELS to add_backend().
   [[nodiscard]] virtual bool runs_kernels() const noexcept { return false; }

@@ -13,7 +13,7 @@
 namespace [[gnu::visibility("default")]] wick {
 
 // The ops, one row each: ROW(name, parameter struct, fewest inputs, most inputs, most outputs, kinds). Everything that has one entry for
-// each op derives from these rows: the enumerators, their number and names, the rules (tensor/ops), the launchers (tensor/ops/by_kernel)
+// each op derives from these rows: the enumerators, their number and names, the rules (tensor/ops), the launchers (tensor/ops/launchers)
 // and the tests of the conformance suite. `kinds` is the number of functions that an op stands for; its parameter struct begins with them.
 // clang-format off
 #define WICK_OPS(ROW)                                                                                                                    \

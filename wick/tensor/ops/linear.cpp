@@ -10,9 +10,9 @@
 #include "wick/base/fail.h"
 #include "wick/device/linked_kernels.h"
 #include "wick/tensor/assigned.h"
-#include "wick/tensor/ops/by_kernel/by_kernel.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/fill.h"
+#include "wick/tensor/ops/launchers/launchers.h"
 #include "wick/tensor/ops/linear_operands.h"
 #include "wick/tensor/ops/normalize.h"
 #include "wick/tensor/ops/op_rule.h"
@@ -106,7 +106,7 @@ bool fuses(OpId op, const Tensor& x, const Tensor& weight, const LinearParams& p
   const bool one_order = !params.deterministic || !params.has_norm || !runtime.runs_kernels();
   switch (support(weight.device(), op, weight.dtype())) {
     case Support::native: return one_order && rows <= runtime.fused_linear_rows();
-    case Support::kernel: return one_order && rows <= by_kernel::kFusedLinearRows;
+    case Support::kernel: return one_order && rows <= launchers::kFusedLinearRows;
     case Support::reference: return true;
     case Support::none:
     case Support::cpu_fallback: break;

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "wick/backend/cpu/attention/attention_block.h"
-#include "wick/backend/cpu/elementwise/convert.h"
 #include "wick/backend/cpu/op_table.h"
+#include "wick/backend/cpu/ops/convert.h"
 
 namespace wick::cpu {
 namespace {

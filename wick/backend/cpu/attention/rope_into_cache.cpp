@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "wick/backend/cpu/cpu_runtime.h"
-#include "wick/backend/cpu/elementwise/convert.h"
 #include "wick/backend/cpu/op_table.h"
+#include "wick/backend/cpu/ops/convert.h"
 #include "wick/base/fail.h"
 
 namespace wick::cpu {

@@ -3,7 +3,7 @@
 #include <system_error>
 #include <utility>
 
-#include "wick/backend/cpu/weights/linear_job.h"
+#include "wick/backend/cpu/linear/linear_job.h"
 #include "wick/base/error.h"
 #include "wick/base/process.h"
 #include "wick/device/reclaimable_pages.h"

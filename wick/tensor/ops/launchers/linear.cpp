@@ -1,0 +1,381 @@
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "wick/base/fail.h"
+#include "wick/base/half.h"
+#include "wick/kernels/linear.h"
+#include "wick/kernels/linear_tiles.h"
+#include "wick/kernels/quantized_matvec.h"
+#include "wick/tensor/ops/launchers/launchers.h"
+#include "wick/tensor/ops/launchers/quantized.h"
+#include "wick/tensor/ops/launchers/weight_operands.h"
+
+namespace wick::launchers {
+namespace {
+
+using kernels::LinearForm;
+using kernels::RowAccess;
+
+bool is_laid_out_as(const Operand& a, const Operand& b) {
+  const Layout &x = *a.layout, &y = *b.layout;
+  return a.dtype == b.dtype && x.offset() == y.offset() && x.stride(0) == y.stride(0) && x.stride(1) == y.stride(1);
+}
+
+int64_t weight_rows(const Operand& weight) { return weight.layout->shape()[0]; }
+
+ir::Grid over_rows(int64_t groups, const DeviceCaps& caps) {
+  const auto x = std::min<int64_t>(groups, caps.max_group_count[0]);
+  return {static_cast<uint32_t>(x), static_cast<uint32_t>((groups + x - 1) / x), 1};
+}
+
+// What a call takes in beside x and its weights; null where there is none.
+struct Extras {
+  const Operand* norm = nullptr;
+  std::vector<const Operand*> biases;  // one a weight, or none
+  const Operand* residual = nullptr;
+
+  Extras() = default;
+  Extras(const OpCall& call, size_t weights) {
+    const LinearParams& params = call.parameters<LinearParams>();
+    size_t next = 1 + weights;
+    if (params.has_norm) norm = &call.inputs[next++];
+    for (size_t i = 0; params.has_bias && i < weights; ++i) biases.push_back(&call.inputs[next++]);
+    if (params.has_residual) residual = &call.inputs[next];
+  }
+  [[nodiscard]] kernels::LinearExtras form() const { return {norm != nullptr, !biases.empty(), residual != nullptr}; }
+  // Their buffers, in the order of the kernels.
+  void append_to(Arguments& arguments) const {
+    if (norm != nullptr) arguments.buffer(*norm);
+    for (const Operand* bias : biases) arguments.buffer(*bias);
+    if (residual != nullptr) arguments.buffer(*residual);
+  }
+  // Those of `count` weights from `first` on.
+  [[nodiscard]] Extras part(size_t first, size_t count) const {
+    Extras result = *this;
+    if (!biases.empty())
+      result.biases.assign(biases.begin() + static_cast<ptrdiff_t>(first), biases.begin() + static_cast<ptrdiff_t>(first + count));
+    return result;
+  }
+};
+
+// What a call of several weights shares.
+class LinearCall {
+ public:
+  explicit LinearCall(const OpCall& call)
+      : runtime_(*call.runtime),
+        params_(call.parameters<LinearParams>()),
+        precise_(params_.precise),
+        x_(activations_of(runtime_, call.inputs[0])) {}
+
+  // results[i] = x · weights[i]ᵀ, with as few launches as the device's limits allow.
+  void multiply(Operands weights, Operands results, Extras extras) {
+    prepare(extras);
+    for (size_t first = 0; first < weights.size();) {
+      size_t count = 1;
+      while (first + count < weights.size() && share_launch(weights.subspan(first, count + 1))) ++count;
+      multiply_together(weights.subspan(first, count), results.subspan(first, count), {}, extras.part(first, count));
+      first += count;
+    }
+  }
+
+  // y = gate_of(x · gateᵀ, x · upᵀ)
+  void multiply_gated(const Operand& gate, const Operand& up, const Operand& y, Extras extras) {
+    prepare(extras);
+    const std::array<const Operand*, 2> weights{&gate, &up};
+    const std::array<const Operand*, 1> results{&y};
+    const bool by_bytes = has_byte_product(gate) && has_byte_product(up);
+    if (!has_few_tokens() || by_bytes || is_laid_out_as(gate, up)) return multiply_together(weights, results, params_.gate, extras);
+    // Parts of one weight, as of a fused projection: the kernel reads both at one offset.
+    const int64_t count = x_.rows * weight_rows(gate);
+    const std::unique_ptr<Buffer> memory = runtime_.allocate(static_cast<size_t>(count) * sizeof(float), Lifetime::transient);
+    const Layout layout(y.layout->shape());
+    const Operand first{memory.get(), DType::f32, &layout};
+    const std::array<const Operand*, 1> gates{&first};
+    multiply_together(std::span(weights).first(1), gates, {}, extras.part(0, 1));
+    multiply_together(std::span(weights).subspan(1), results, {}, extras.part(1, 1));
+    activate(*memory, *y.buffer, count, y.layout->offset());
+  }
+
+ private:
+  [[nodiscard]] const DeviceCaps& caps() const { return runtime_.caps(); }
+  // The kernels of many tokens make their sums in another order, so a deterministic product has those of few.
+  [[nodiscard]] bool has_few_tokens() const { return params_.deterministic || x_.rows <= kFusedLinearRows; }
+
+  // The norm goes into the kernel for single tokens whose columns it reads anyway; else x is normalized by a launch of its own.
+  void prepare(Extras& extras) {
+    WICK_ASSERT(has_few_tokens() || extras.form().number() == 0);
+    norm_ = extras.norm;
+  }
+
+  // x as rms_norm leaves it, made once for all weights.
+  void normalize() {
+    if (norm_ == nullptr) return;
+    normed_ = runtime_.allocate(static_cast<size_t>(x_.rows * x_.columns) * sizeof(float), Lifetime::transient);
+    const Layout from(Shape({x_.rows, x_.columns}), x_.offset), to(Shape({x_.rows, x_.columns}));
+    const std::array<Operand, 2> inputs{{{const_cast<Buffer*>(x_.buffer), DType::f32, &from}, *norm_}};  // NOLINT: it is read
+    const Operand result{normed_.get(), DType::f32, &to};
+    const RmsNormParams params{params_.epsilon};
+    rms_norm({OpId::rms_norm, &params, inputs, std::span(&result, 1), &runtime_});
+    x_.buffer = normed_.get();
+    x_.offset = 0;
+    norm_ = nullptr;
+  }
+
+  // Whether a product of bytes with rounded activations is there and allowed.
+  [[nodiscard]] bool has_byte_product(const Operand& weight) const {
+    return !precise_ && caps().int8_dot && kernels::multiplies_bytes_of(weight.dtype);
+  }
+
+  [[nodiscard]] bool share_launch(Operands weights) const {
+    const auto by_bytes = [&](const Operand* weight) { return has_byte_product(*weight); };
+    const auto alike = [&](const Operand* weight) { return is_laid_out_as(*weights[0], *weight) && !by_bytes(weight); };
+    // Beside weights, biases and results: bytes and scales, or activations and a codebook, and a norm.
+    const size_t buffers = (params_.has_bias ? 3 : 2) * weights.size() + (params_.has_norm ? 3 : 2);
+    return has_few_tokens() && weights.size() <= kernels::kMaxMatvecWeights && buffers <= caps().max_storage_buffers &&
+           (std::all_of(weights.begin(), weights.end(), by_bytes) || std::all_of(weights.begin(), weights.end(), alike));
+  }
+
+  void multiply_together(Operands weights, Operands results, std::optional<GateKind> gate, const Extras& extras) {
+    if (!has_few_tokens()) {
+      const Operand& y = *results[0];
+      return multiply_blocks(*weights[0], gate ? weights[1] : nullptr, *y.buffer, y.layout->offset());
+    }
+    if (std::all_of(weights.begin(), weights.end(), [&](const Operand* weight) { return has_byte_product(*weight); })) {
+      for (int64_t token = 0; token < x_.rows; token += kernels::kMaxByteTokens) multiply_bytes(weights, results, gate, extras, token);
+      return;
+    }
+    if (x_.rows > 1) normalize();
+    for (int64_t token = 0; token < x_.rows; token += kernels::kMaxMatvecTokens) multiply_few(weights, results, gate, extras, token);
+  }
+
+  // The activations in bytes, made once for all weights.
+  void round_activations() {
+    if (bytes_ != nullptr) return;
+    const int64_t count = x_.rows * x_.columns;
+    bytes_ = runtime_.allocate(static_cast<size_t>(count), Lifetime::transient);
+    scales_ = runtime_.allocate(static_cast<size_t>(count / 32) * sizeof(float), Lifetime::transient);
+    const Program& program = runtime_.program({"quantize_q8", {}}, [&] { return kernels::quantize_q8(caps()); });
+    launch(runtime_, program, kernels::groups_for(program.kernel(), static_cast<uint64_t>(count / 32), caps()),
+           Arguments().buffer(*x_.buffer).buffer(*bytes_).buffer(*scales_).size(x_.offset).size(count));
+  }
+
+  // Groups for all rows of all results.
+  [[nodiscard]] ir::Grid grid_of(Operands weights, Operands results, int64_t per_group) const {
+    int64_t groups = 0;
+    for (size_t i = 0; i < results.size(); ++i) groups += (weight_rows(*weights[i]) + per_group - 1) / per_group;
+    return over_rows(groups, caps());
+  }
+
+  // The columns of a single token, where it costs less that every group rounds them than to wait for another launch.
+  [[nodiscard]] uint32_t columns_to_round(kernels::ByteProducts products, Operands weights, Operands results) const {
+    constexpr int64_t kBytesPerLaunch = 16 << 20;  // that come from a cache in about the time of a launch
+    constexpr int kManyUnits = 16;                 // with fewer a launch costs little beside what it does: lavapipe is slower so
+    products.rounds = static_cast<uint32_t>(x_.columns);
+    const ir::Grid grid = grid_of(weights, results, kernels::rows_per_group(products, caps()));
+    const int64_t read = int64_t{grid.x} * grid.y * x_.columns * int64_t{sizeof(float)};
+    const bool fits = static_cast<uint64_t>(x_.columns) * 9 / 8 <= caps().max_shared_bytes / 2;
+    return x_.rows == 1 && bytes_ == nullptr && caps().compute_units >= kManyUnits && fits && read <= kBytesPerLaunch ? products.rounds : 0;
+  }
+
+  // Room for so many tokens: few kinds of kernels serve all numbers of them.
+  [[nodiscard]] static uint32_t room_for(int64_t tokens) { return std::bit_ceil(static_cast<uint32_t>(tokens)); }
+
+  // The norm, unless x is normalized already, and the other extras, in the order of the kernels.
+  [[nodiscard]] kernels::LinearExtras form_of(const Extras& extras) const {
+    kernels::LinearExtras form = extras.form();
+    form.norm = norm_ != nullptr;
+    return form;
+  }
+  void append(Arguments& arguments, Extras extras) const {
+    extras.norm = norm_;
+    extras.append_to(arguments);
+  }
+
+  void multiply_bytes(Operands weights, Operands results, std::optional<GateKind> gate, const Extras& extras, int64_t token) {
+    const int64_t count = std::min<int64_t>(x_.rows - token, kernels::kMaxByteTokens);
+    kernels::ByteProducts products{{}, gate, 0, room_for(count), {}};
+    for (const Operand* weight : weights) products.weights.push_back(weight->dtype);
+    products.rounds = columns_to_round(products, weights, results);
+    if (products.rounds == 0) normalize();
+    products.extras = form_of(extras);
+    ProgramKey key{"matvec_bytes", {gate_number(gate), products.rounds, products.tokens, products.extras.number()}};
+    Arguments arguments;
+    for (const Operand* weight : weights) {
+      key.numbers[key.count++] = number_of(weight->dtype);
+      arguments.buffer(*weight);
+    }
+    const Program& program = runtime_.program(key, [&] { return kernels::matvec_bytes(products, caps()); });
+    if (products.rounds > 0) {
+      arguments.buffer(*x_.buffer).size(x_.offset);
+    } else {
+      round_activations();
+      arguments.buffer(*bytes_).buffer(*scales_).size(x_.columns).size(token * x_.columns);
+    }
+    append(arguments, extras);
+    if (products.extras.norm) arguments.number(params_.epsilon);
+    for (const Operand* y : results) arguments.buffer(*y);
+    for (const Operand* weight : weights) arguments.size(weight->layout->offset() / info(weight->dtype).block_elements);
+    for (size_t i = 0; i < results.size(); ++i) {
+      const int64_t rows = weight_rows(*weights[i]);
+      arguments.size(rows).size(results[i]->layout->offset() + token * rows);
+    }
+    if (products.tokens > 1) arguments.size(count);
+    if (extras.residual != nullptr) arguments.size(extras.residual->layout->offset() + token * weight_rows(*weights[0]));
+    launch(runtime_, program, grid_of(weights, results, kernels::rows_per_group(products, caps())), arguments);
+  }
+
+  void multiply_few(Operands weights, Operands results, std::optional<GateKind> gate, const Extras& extras, int64_t token) {
+    const Operand& weight = *weights[0];
+    int64_t all_rows = 0;
+    for (size_t i = 0; i < results.size(); ++i) all_rows += weight_rows(*weights[i]);
+    const LinearForm form{.dtype = weight.dtype,
+                          .access = access_of(weight),
+                          .gate = gate,
+                          .weights = static_cast<uint32_t>(results.size()),
+                          .extras = form_of(extras),
+                          .split = kernels::matvec_split(all_rows, caps())};
+    const int64_t count = std::min<int64_t>(x_.rows - token, kernels::kMaxMatvecTokens);
+    const uint32_t room = count == 1 ? 1 : kernels::kMaxMatvecTokens;
+    const Program& program = runtime_.program({"matvec",
+                                               {number_of(form.dtype), static_cast<uint32_t>(form.access), gate_number(gate), form.weights,
+                                                room, form.extras.number(), form.split}},
+                                              [&] { return kernels::matvec(form, room, caps()); });
+    Arguments arguments = weight_arguments(runtime_, weights);
+    arguments.buffer(*x_.buffer);
+    append(arguments, extras);
+    for (const Operand* y : results) arguments.buffer(*y);
+    arguments.size(x_.offset + token * x_.columns).size(x_.columns);
+    if (form.extras.norm) arguments.number(params_.epsilon);
+    for (size_t i = 0; i < results.size(); ++i) {
+      const int64_t rows = weight_rows(*weights[i]);
+      arguments.size(rows).size(results[i]->layout->offset() + token * rows);
+      if (i == 0) arguments.size(count);
+    }
+    if (extras.residual != nullptr) arguments.size(extras.residual->layout->offset() + token * weight_rows(weight));
+    launch(runtime_, program, grid_of(weights, results, static_cast<int64_t>(kernels::matvec_rows_per_group(form, caps()))), arguments);
+  }
+
+  // y = gate_of(gate, y) over `count` elements of y from `offset` on.
+  void activate(const Buffer& gate, const Buffer& y, int64_t count, int64_t offset) {
+    const Program& program =
+        runtime_.program({"gate_pairs", {gate_number(params_.gate)}}, [&] { return kernels::gate_pairs(params_.gate, caps()); });
+    launch(runtime_, program, kernels::groups_for(program.kernel(), static_cast<uint64_t>(count), caps()),
+           Arguments().buffer(gate).buffer(y).size(count).size(offset));
+  }
+
+  void multiply_blocks(const Operand& weight, const Operand* up, const Buffer& y, int64_t offset) {
+    const int64_t rows = weight.layout->shape()[0];
+    if (up != nullptr) {
+      const std::unique_ptr<Buffer> gate = runtime_.allocate(static_cast<size_t>(x_.rows * rows) * sizeof(float), Lifetime::transient);
+      multiply_blocks(weight, nullptr, *gate, 0);
+      multiply_blocks(*up, nullptr, y, offset);
+      return activate(*gate, y, x_.rows * rows, offset);
+    }
+    const LinearForm form{weight.dtype, access_of(weight)};
+    if (const auto tiles = precise_ ? std::nullopt : kernels::linear_tiles_of(form, rows, x_.rows, caps())) {
+      if (pays_to_halve(weight, *tiles)) return multiply_halves(weight, y, offset);
+      return multiply_tiles(form, *tiles, weight_arguments(runtime_, std::array<const Operand*, 1>{&weight}), rows, y, offset);
+    }
+    const Program& program = runtime_.program({"linear_blocks", {number_of(form.dtype), static_cast<uint32_t>(form.access)}},
+                                              [&] { return kernels::linear_blocks(form, caps()); });
+    const std::array<const Operand*, 1> weights{&weight};
+    Arguments arguments = weight_arguments(runtime_, weights);
+    arguments.buffer(*x_.buffer).buffer(y);
+    arguments.size(x_.offset).size(x_.columns).size(rows).size(offset).size(x_.rows);
+    const uint32_t block = kernels::linear_block(caps());
+    launch(runtime_, program, {groups_along(rows, block), groups_along(x_.rows, block), 1}, arguments);
+  }
+
+  // The activations in halves, made once for all weights.
+  void transpose_activations() {
+    if (halves_ != nullptr) return;
+    token_words_ = (x_.rows + 7) / 8 * 4;
+    halves_ = runtime_.allocate(static_cast<size_t>(x_.columns * token_words_) * sizeof(uint32_t), Lifetime::transient);
+    const Program& program = runtime_.program({"halves_by_column", {}}, [&] { return kernels::halves_by_column(caps()); });
+    const ir::Grid grid{groups_along(x_.columns, kernels::kHalvesColumns), groups_along(token_words_, kernels::kHalvesWords), 1};
+    launch(runtime_, program, grid,
+           Arguments().buffer(*x_.buffer).buffer(*halves_).size(x_.offset).size(x_.columns).size(x_.rows).size(token_words_));
+  }
+
+  // Whether to round a weight once for all: where several groups would each do it for their tokens, or for the device's own product.
+  [[nodiscard]] bool pays_to_halve(const Operand& weight, const kernels::LinearTiles& tiles) const {
+    constexpr int64_t kMostElements = 128 << 20;  // that are kept twice
+    const bool own = runtime_.override_for(OpId::linear, 0, DType::f16) != nullptr;
+    return is_quantized(weight.dtype) && (own || x_.rows > tiles.block().n) && weight.layout->elements() <= kMostElements;
+  }
+
+  void multiply_halves(const Operand& weight, const Buffer& y, int64_t offset) {
+    const int64_t rows = weight.layout->shape()[0], units = rows * x_.columns / 16;
+    const std::unique_ptr<Buffer> halves = runtime_.allocate(static_cast<size_t>(rows * x_.columns) * sizeof(f16), Lifetime::transient);
+    const Program& program =
+        runtime_.program({"halves_of_weight", {number_of(weight.dtype)}}, [&] { return kernels::halves_of_weight(weight.dtype, caps()); });
+    launch(runtime_, program, kernels::groups_for(program.kernel(), static_cast<uint64_t>(units), caps()),
+           weight_arguments(runtime_, std::array<const Operand*, 1>{&weight}).buffer(*halves).size(x_.columns).size(units));
+    if (multiply_by_device(*halves, rows, y, offset)) return;
+    const LinearForm form{DType::f16, RowAccess::vectors};
+    const auto tiles = kernels::linear_tiles_of(form, rows, x_.rows, caps());
+    WICK_ASSERT(tiles.has_value());
+    multiply_tiles(form, *tiles, Arguments().buffer(*halves).size(0).size(x_.columns).size(1), rows, y, offset);
+  }
+
+  // By the device's own product with f16, if it has one.
+  [[nodiscard]] bool multiply_by_device(Buffer& halves, int64_t rows, const Buffer& y, int64_t offset) const {
+    const OpFunction own = runtime_.override_for(OpId::linear, 0, DType::f16);
+    if (own == nullptr) return false;
+    const Layout activations(Shape({x_.rows, x_.columns}), x_.offset), weights(Shape({rows, x_.columns})),
+        results(Shape({x_.rows, rows}), offset);
+    const std::array<Operand, 2> inputs{
+        {{const_cast<Buffer*>(x_.buffer), DType::f32, &activations}, {&halves, DType::f16, &weights}}};  // NOLINT: it is read
+    const Operand result{const_cast<Buffer*>(&y), DType::f32, &results};                                 // NOLINT: the caller's own
+    const LinearParams params{.precise = false};
+    own({OpId::linear, &params, inputs, std::span(&result, 1), &runtime_});
+    return true;
+  }
+
+  // `arguments` are those of the weight.
+  void multiply_tiles(const LinearForm& form, const kernels::LinearTiles& tiles, Arguments arguments, int64_t rows, const Buffer& y,
+                      int64_t offset) {
+    transpose_activations();
+    const Program& program =
+        runtime_.program({"linear_tiles", {number_of(form.dtype), static_cast<uint32_t>(form.access), tiles.block().m, tiles.block().n}},
+                         [&] { return kernels::linear_tiles(form, tiles); });
+    arguments.buffer(*halves_).buffer(y);
+    arguments.size(x_.columns).size(rows).size(offset).size(x_.rows).size(token_words_);
+    launch(runtime_, program, {groups_along(rows, tiles.block().m), groups_along(x_.rows, tiles.block().n), 1}, arguments);
+  }
+
+  Runtime& runtime_;
+  const LinearParams& params_;
+  bool precise_;
+  Activations x_;
+  const Operand* norm_ = nullptr;  // until x is normalized
+  std::unique_ptr<Buffer> normed_, bytes_, scales_, halves_;
+  int64_t token_words_ = 0;
+};
+
+bool is_empty(const Operand& operand) { return operand.layout->elements() == 0; }
+
+}  // namespace
+
+void linear(const OpCall& call) {
+  std::vector<const Operand*> weights, results;
+  const Extras all(call, call.outputs.size());
+  Extras extras = all;
+  extras.biases.clear();
+  for (size_t i = 0; i < call.outputs.size(); ++i) {
+    if (is_empty(call.outputs[i])) continue;
+    weights.push_back(&call.inputs[i + 1]);
+    results.push_back(&call.outputs[i]);
+    if (!all.biases.empty()) extras.biases.push_back(all.biases[i]);
+  }
+  LinearCall(call).multiply(weights, results, extras);
+}
+
+void gated_linear(const OpCall& call) { LinearCall(call).multiply_gated(call.inputs[1], call.inputs[2], call.outputs[0], Extras(call, 2)); }
+
+}  // namespace wick::launchers
