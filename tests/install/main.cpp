@@ -10,6 +10,9 @@
 static_assert(WICK_HAS_CPU == 1 && wick::config::has_cpu && wick::config::has_vulkan == (WICK_HAS_VULKAN == 1));
 
 int main() {
+  for (int i = 0; i < 2; ++i) {
+    if (!wick::Device::rocm_if_available(7).is_cpu()) return 2;
+  }
   const wick::Device device = wick::Device::cpu();
   const wick::Var x = wick::Var::of<float>({{1, 2}, {3, 4}}, device);
   const wick::Tensor y = wick::einsum("ij,jk->ik", {x, x});

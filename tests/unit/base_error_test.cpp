@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "wick/base/default_log_hook.h"
 #include "wick/base/fail_with.h"
 #include "wick/base/log.h"
 #include "wick/base/terminal_text.h"
@@ -78,6 +79,7 @@ TEST(Error, ABrokenPromiseOfOurOwnCodeAborts) {
 
 TEST(Log, TheHookHearsMessagesUntilItIsReplaced) {
   std::vector<std::string> heard;
+  set_log_hook({});
   log_warning("nobody listens");
   set_log_hook([&](LogLevel level, std::string_view message) {
     EXPECT_EQ(level, LogLevel::warning);
@@ -87,6 +89,17 @@ TEST(Log, TheHookHearsMessagesUntilItIsReplaced) {
   set_log_hook({});
   log_warning("nobody listens");
   EXPECT_EQ(heard, std::vector<std::string>{"1 of 2"});
+}
+
+TEST(Log, WithoutAHookEachWarningIsPrintedOnce) {
+  testing::internal::CaptureStderr();
+  set_log_hook(&default_log_hook);
+  for (int i = 0; i < 3; ++i) {
+    log_warning("the first");
+    log_info("not printed");
+    log_warning("the second");
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "wick: warning: the first\nwick: warning: the second\n");
 }
 
 }  // namespace

@@ -4,13 +4,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "unit/message_of.h"
+#include "wick/base/default_log_hook.h"
 #include "wick/base/error.h"
 #include "wick/base/log.h"
 
@@ -19,6 +22,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 // Backends of every kind: with no device, with two, and with one that its driver cannot serve.
 template <DeviceKind kind, int count>
@@ -238,6 +242,25 @@ TEST(Selection, IfAvailableSaysWhichDeviceFellBackAndWhy) {
   EXPECT_EQ(said.device, "cpu");
   ASSERT_EQ(said.warnings.size(), 1U);
   EXPECT_THAT(said.warnings[0], HasSubstr("device requested=vulkan:1 detected=cpu selected=cpu reason=\"backend vulkan: this"));
+}
+
+TEST(Selection, IfAvailableWarnsOnceWhereTheProgramHasNoHook) {
+  set_log_hook(&default_log_hook);
+  using Open = Device (*)(int);
+  for (const auto& [name, open] : std::vector<std::pair<std::string, Open>>{{"cuda", &Device::cuda_if_available},
+                                                                            {"rocm", &Device::rocm_if_available},
+                                                                            {"metal", &Device::metal_if_available},
+                                                                            {"opencl", &Device::opencl_if_available},
+                                                                            {"vulkan", &Device::vulkan_if_available},
+                                                                            {"oneapi", &Device::oneapi_if_available},
+                                                                            {"webgpu", &Device::webgpu_if_available}}) {
+    testing::internal::CaptureStderr();
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(open(0).location().to_string(), "cpu") << name;
+    const std::string printed = testing::internal::GetCapturedStderr();
+    EXPECT_THAT(printed, StartsWith("wick: warning: device requested=" + name + ":0 detected=cpu selected=cpu reason=")) << name;
+    EXPECT_EQ(std::count(printed.begin(), printed.end(), '\n'), 1) << printed;
+  }
+  set_log_hook({});
 }
 
 }  // namespace

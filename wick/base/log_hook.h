@@ -1,4 +1,4 @@
-// Where the library's messages go: to a hook of the program's, or nowhere.
+// Where the library's messages go: to a hook of the program's. Without one, each warning is printed once to standard error.
 #pragma once
 
 #include <functional>
