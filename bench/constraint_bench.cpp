@@ -86,6 +86,15 @@ std::vector<Case> cases() {
        {"The quick brown fox jumps over the lazy dog, again and again; it is tired by now."}},
       {"regex of a date", {.kind = Kind::regex, .text = "\\d{4}-(0[1-9]|1[0-2])-([0-2]\\d|3[01])"}, {"2024-12-31"}},
       {"choices", {.kind = Kind::choices, .choices = {"positive", "negative", "neutral"}}, {"neutral"}},
+      {"ambiguous: a text in pairs",
+       {.kind = Kind::grammar, .text = "root ::= x\nx ::= [a-z ,.] x | [a-z ,.] x x | [a-z ,.]"},
+       {"the quick brown fox jumps over the lazy dog, again and again, and again. it is tired by now."}},
+      {"ambiguous: words in words",
+       {.kind = Kind::regex, .text = "(([a-z]{1,20} ?){1,20}[,.]? ?){1,50}"},
+       {"the quick brown fox jumps over it, again and again."}},
+      {"ambiguous: a letter before the end",
+       {.kind = Kind::regex, .text = ".*a.{20}"},
+       {"The quick brown fox jumps over the lazy dog, again and again."}},
       {"an answer, or calls in XML", answer_or_call(), {"The answer is: a < b, and <b>bold</b>. Grüße, 日本語.", call_in_xml()}},
   };
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <optional>
 #include <random>
 #include <sstream>
 #include <string>
@@ -118,6 +119,99 @@ TEST(Constraint, MasksOfRealVocabulariesAreWhatAcceptTakes) {
     walk({.kind = Kind::json_schema, .text = kTreeSchema}, tokenizer, 1, 8);
     walk({.kind = Kind::regex, .text = "[a-zé]+( [a-zé]+){0,3}\\."}, tokenizer, 1, 6);
   }
+}
+
+// What each text may be read as in many ways: the masks and their caches are of many stacks at once.
+TEST(Constraint, MasksOfAmbiguousFormatsAreWhatAcceptTakes) {
+  const auto gbnf = [](const char* text) { return OutputFormat{.kind = Kind::grammar, .text = text}; };
+  walk(gbnf("root ::= x\nx ::= [a-c] x | [a-c] x x | [a-c]"), small_tokenizer(), 5, 12);
+  walk(gbnf("root ::= s \"!\"\ns ::= \"a\" s \"b\" | \"a\" s | \"a\""), small_tokenizer(), 10, 20);
+  walk(gbnf("root ::= ((\"a\"{1,3} \"b\"?){1,12} \"a\"?){2,9}"), small_tokenizer(), 5, 12);
+  walk({.kind = Kind::regex, .text = "(a|b)*a(a|b){20}"}, small_tokenizer(), 5, 30);
+  walk({.kind = Kind::regex, .text = ".*a.{20}"}, small_tokenizer(), 5, 30);
+  walk({.kind = Kind::json_schema,
+        .text = R"({"anyOf":[{"type":"array","items":{"$ref":"#"}},{"type":"array","items":{"$ref":"#"}},{"const":"a"}]})"},
+       small_tokenizer(), 5, 8);
+}
+
+// Takes letters until the format refuses to be read on; the refusal. None: it was read for so many tokens.
+std::optional<Error> refusal_of(const OutputFormat& format, const std::shared_ptr<const Tokenizer>& tokenizer, std::string_view letters,
+                                int tokens) {
+  ConstraintCompiler compiler(tokenizer);
+  try {
+    const std::unique_ptr<TokenConstraint> constraint = compiler.compile(format);
+    std::mt19937_64 random(3);
+    for (int step = 0; step < tokens; ++step) {
+      (void)mask_of(*constraint);
+      constraint->accept(static_cast<TokenId>(static_cast<uint8_t>(letters[random() % letters.size()])));
+    }
+  } catch (const Error& error) {
+    return error;
+  }
+  return std::nullopt;
+}
+
+TEST(Constraint, WhatIsTooAmbiguousIsRefusedByTheNameOfItsRule) {
+  struct Example {
+    OutputFormat format;
+    std::string letters, rule;
+  };
+  const std::vector<Example> examples = {
+      // Each letter doubles the stacks.
+      {{.kind = Kind::grammar, .text = "root ::= x\nx ::= [a-z] x y | [a-z] y x | [a-z]\ny ::= [a-z] y x x | [a-z] x y | [a-z]"},
+       "abc",
+       "'x'"},
+      {{.kind = Kind::regex, .text = "(([a-z]{1,900}){1,900}){1,900}"}, "abc", "'root'"},
+      {{.kind = Kind::json_schema,
+        .text = R"({"$defs":{"t":{"anyOf":[{"type":"array","items":{"$ref":"#/$defs/t"},"maxItems":700},)"
+                R"({"type":"array","items":{"$ref":"#/$defs/t"},"maxItems":800}]}},"$ref":"#/$defs/t"})"},
+       "[",
+       "#/$defs/t"},
+  };
+  for (const Example& example : examples) {
+    const std::optional<Error> error = refusal_of(example.format, small_tokenizer(), example.letters, 5000);
+    ASSERT_TRUE(error) << example.format.text;
+    EXPECT_EQ(error->code(), ErrorCode::invalid_argument) << error->what();
+    EXPECT_THAT(error->what(), HasSubstr("too ambiguous in rule " + std::string(example.rule.front() == '#' ? "'" : "") + example.rule));
+  }
+}
+
+TEST(Constraint, ARefusedFormatRefusesTheNextTextInTheSameWay) {
+  const OutputFormat format{.kind = Kind::grammar,
+                            .text = "root ::= x\nx ::= [a-z] x y | [a-z] y x | [a-z]\ny ::= [a-z] y x x | [a-z] x y | [a-z]"};
+  ConstraintCompiler compiler(small_tokenizer());
+  std::vector<std::string> messages;
+  for (int text = 0; text < 2; ++text) {
+    const auto constraint = compiler.compile(format);
+    messages.push_back(message_of([&] {
+      for (int step = 0; step < 100; ++step) {
+        (void)mask_of(*constraint);
+        constraint->accept('a');
+      }
+    }));
+  }
+  EXPECT_THAT(messages[0], HasSubstr("too ambiguous"));
+  EXPECT_EQ(messages[0], messages[1]);
+}
+
+TEST(Constraint, ManyAmbiguousFormatsStayWithinTheBudget) {
+  const auto path = shared_data("data/tokenizers/ggml-vocab-gpt-2.gguf");
+  if (!path) GTEST_SKIP() << kSharedDataMissing;
+  const auto tokenizer = Tokenizer::load(*path);
+  ConstraintCompiler compiler(tokenizer);
+  std::vector<std::unique_ptr<TokenConstraint>> held;
+  const TokenId letter = tokenizer->encode("b").back();
+  for (char first = 'a'; first < 'g'; ++first) {
+    held.push_back(compiler.compile(
+        {.kind = Kind::grammar, .text = std::string("root ::= \"") + first + "\" x\nx ::= [a-z ,.] x | [a-z ,.] x x | [a-z ,.]"}));
+    held.back()->accept(tokenizer->encode(std::string(1, first)).back());
+    for (int step = 0; step < 25; ++step) {
+      EXPECT_TRUE(mask_of(*held.back())[static_cast<size_t>(letter)]);
+      held.back()->accept(letter);
+      EXPECT_LE(compiler.cached_bytes(), ConstraintCompiler::kMostCachedBytes);
+    }
+  }
+  EXPECT_GT(compiler.cached_bytes(), 0U);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "wick/text/grammar/automaton.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -35,6 +36,11 @@ class AutomatonCompiler final : public NfaLabels {
     write_nodes();
     refuse_left_recursion();
     find_classes();
+    for (const Body& body : bodies_) result_.rules_.emplace_back(body.first_node, body.rule);
+    // It is kept as long as somebody may ask for the format again.
+    result_.nodes_.shrink_to_fit();
+    result_.bytes_.shrink_to_fit();
+    result_.calls_.shrink_to_fit();
   }
 
   Label label_of(ExpressionId id) override {
@@ -50,7 +56,7 @@ class AutomatonCompiler final : public NfaLabels {
         const ExpressionId child = expression.children.front();
         const bool child_nullable = facts_.is_nullable(child);
         const uint32_t smallest = child_nullable ? 0 : expression.smallest;
-        return label({LabelKind::repeat, body_of(child, "a repetition"), std::max(smallest, 1U), expression.largest}, smallest == 0);
+        return label({LabelKind::repeat, body_of(child, current_rule_), std::max(smallest, 1U), expression.largest}, smallest == 0);
       }
       case Expression::Kind::token: return label({LabelKind::token, expression.index, 0, 0}, false);
       case Expression::Kind::group: return label({LabelKind::group, group_of(expression.index), 0, 0}, facts_.is_nullable(id));
@@ -63,7 +69,7 @@ class AutomatonCompiler final : public NfaLabels {
   using LabelKey = std::tuple<LabelKind, uint32_t, uint32_t, uint32_t>;  // kind; body, token or group; smallest; largest
   struct Body {
     ExpressionId expression;
-    std::string name;
+    std::string rule;  // that it is, or is part of
     uint32_t first_node = 0;
   };
   struct GroupBodies {
@@ -77,9 +83,9 @@ class AutomatonCompiler final : public NfaLabels {
     return {.used = true, .nullable = nullable, .number = entry->second};
   }
 
-  uint32_t body_of(ExpressionId expression, const std::string& name) {
+  uint32_t body_of(ExpressionId expression, const std::string& rule) {
     const auto [entry, added] = body_numbers_.try_emplace(expression, static_cast<uint32_t>(bodies_.size()));
-    if (added) bodies_.push_back({expression, name});
+    if (added) bodies_.push_back({expression, rule});
     return entry->second;
   }
 
@@ -91,13 +97,14 @@ class AutomatonCompiler final : public NfaLabels {
     std::vector<ExpressionId> members = group.members;
     members.push_back(group.other);
     for (const ExpressionId member : members) {
-      bodies.members.emplace_back(body_of(member, "a member"), body_of(grammar_.sequence({group.separator, member}), "a member"));
+      bodies.members.emplace_back(body_of(member, current_rule_), body_of(grammar_.sequence({group.separator, member}), current_rule_));
     }
     groups_.push_back(std::move(bodies));
     return entry->second;
   }
 
   void build_body(size_t index) {
+    current_rule_ = bodies_[index].rule;
     Dfa dfa;
     if (!grammar_.is_never(bodies_[index].expression)) dfa = determinize(build_nfa(grammar_, bodies_[index].expression, *this), true);
     const auto offset = static_cast<uint32_t>(nodes_.size());
@@ -233,7 +240,7 @@ class AutomatonCompiler final : public NfaLabels {
         callees.pop_back();
         if (state[callee] == 1) {
           fail(ErrorCode::unsupported, "rule '{}' begins with itself (left recursion); write the repetition as ( … )* instead",
-               bodies_[callee].name);
+               bodies_[callee].rule);
         }
         if (state[callee] != 0) continue;
         state[callee] = 1;
@@ -280,6 +287,7 @@ class AutomatonCompiler final : public NfaLabels {
   ExpressionId root_;
   Automaton& result_;
   std::vector<Body> bodies_;
+  std::string current_rule_;  // of the body that is being built
   std::map<ExpressionId, uint32_t> body_numbers_;
   std::vector<LabelKey> labels_;
   std::map<LabelKey, uint32_t> label_numbers_;
@@ -291,5 +299,19 @@ class AutomatonCompiler final : public NfaLabels {
 };
 
 Automaton::Automaton(Grammar grammar, ExpressionId root) { AutomatonCompiler(grammar, root, *this).compile(); }
+
+std::string_view Automaton::rule_of(uint32_t node) const {
+  const auto next = std::upper_bound(rules_.begin(), rules_.end(), node, [](uint32_t at, const auto& rule) { return at < rule.first; });
+  return next == rules_.begin() ? std::string_view("root") : std::string_view(std::prev(next)->second);
+}
+
+size_t Automaton::bytes() const noexcept {
+  size_t bytes = nodes_.capacity() * sizeof(AutomatonNode) + bytes_.capacity() * sizeof(ByteEdge) +
+                 calls_.capacity() * sizeof(AutomatonCall) + tokens_.capacity() * sizeof(TokenEdge) +
+                 groups_.capacity() * sizeof(AutomatonGroup);
+  for (const AutomatonGroup& group : groups_) bytes += group.members.capacity() * sizeof(AutomatonGroup::Member);
+  for (const auto& rule : rules_) bytes += sizeof(rule) + rule.second.capacity();
+  return bytes;
+}
 
 }  // namespace wick

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "wick/text/grammar/dfa.h"
@@ -73,6 +75,9 @@ class Automaton {
   [[nodiscard]] const AutomatonCall& call(uint32_t index) const { return calls_[index]; }
   [[nodiscard]] const AutomatonGroup& group(uint32_t index) const { return groups_[index]; }
   [[nodiscard]] size_t node_count() const noexcept { return nodes_.size(); }
+  // The rule that a node belongs to: a name of a grammar, a JSON pointer into a schema, or "root" for what is in no rule of its own.
+  [[nodiscard]] std::string_view rule_of(uint32_t node) const;
+  [[nodiscard]] size_t bytes() const noexcept;
 
   // Bytes of one class are treated alike by every node.
   [[nodiscard]] uint8_t byte_class(uint8_t byte) const noexcept { return classes_[byte]; }
@@ -86,6 +91,7 @@ class Automaton {
   std::vector<AutomatonCall> calls_;
   std::vector<TokenEdge> tokens_;
   std::vector<AutomatonGroup> groups_;
+  std::vector<std::pair<uint32_t, std::string>> rules_;  // the first node of each, ascending
   std::array<uint8_t, 256> classes_{};
   uint32_t class_count_ = 1;
   uint32_t start_ = 0;

@@ -1,33 +1,26 @@
 #include <algorithm>
-#include <list>
-#include <mutex>
+#include <unordered_map>
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/text/grammar/format_cache.h"
 #include "wick/text/grammar/format_grammar.h"
-#include "wick/text/grammar/mask_cache.h"
 #include "wick/text/grammar/token_constraint.h"
 #include "wick/text/tokenizer/tokenizer.h"
 
 namespace wick {
 namespace {
 
-// A format compiled for a vocabulary; what it has cached is shared by all texts of that format.
-struct CompiledFormat {
-  CompiledFormat(Automaton compiled, std::shared_ptr<const TokenTable> table)
-      : automaton(std::move(compiled)), tokens(std::move(table)), masks(automaton, *tokens) {}
-
-  Automaton automaton;
-  std::shared_ptr<const TokenTable> tokens;
-  std::mutex guard;  // of masks
-  MaskCache masks;
-};
+// Of one token that a text takes: configurations reached. It is on the caller's thread, an engine's, unlike most of a mask's work.
+constexpr uint64_t kMostAcceptWork = 400'000;
+// Of the stacks of one text.
+constexpr size_t kMostStackBytes = size_t{16} << 20;
 
 class AutomatonConstraint final : public TokenConstraint {
  public:
   explicit AutomatonConstraint(std::shared_ptr<CompiledFormat> format) : format_(std::move(format)) { reset(); }
 
-  int32_t vocab_size() const noexcept override { return format_->tokens->vocab_size(); }
+  int32_t vocab_size() const noexcept override { return format_->tokens().vocab_size(); }
 
   void fill_mask(std::span<uint64_t> mask) override {
     const size_t words = mask_words(vocab_size());
@@ -35,14 +28,14 @@ class AutomatonConstraint final : public TokenConstraint {
     std::fill(mask.begin(), mask.end(), 0);
     const auto allow = [&](TokenId token) { mask[static_cast<size_t>(token) / 64] |= uint64_t{1} << (token % 64); };
     if (!ended_) {
-      const std::lock_guard lock(format_->guard);
+      format_->add_masks(state_.items, arena_, mask.first(words));
+      const Automaton& automaton = format_->automaton();
       for (const Configuration& item : state_.items) {
-        format_->masks.add_mask(item, arena_, mask.first(words));
-        for (const TokenEdge& edge : format_->automaton.tokens(format_->automaton.node(item.node))) allow(edge.token);
+        for (const TokenEdge& edge : automaton.tokens(automaton.node(item.node))) allow(edge.token);
       }
     }
     if (can_end()) {
-      for (const TokenId token : format_->tokens->end_tokens()) allow(token);
+      for (const TokenId token : format_->tokens().end_tokens()) allow(token);
     }
     if (!can_end() && std::all_of(mask.begin(), mask.end(), [](uint64_t word) { return word == 0; })) {
       fail(ErrorCode::invalid_argument, "no token of the vocabulary can go on with the text as the format wants it");
@@ -50,14 +43,16 @@ class AutomatonConstraint final : public TokenConstraint {
   }
 
   void accept(TokenId token) override {
-    const TokenTable& tokens = *format_->tokens;
+    const TokenTable& tokens = format_->tokens();
     if (token < 0 || token >= vocab_size()) refuse(token);
     if (tokens.is_end(token) && can_end()) {
       ended_ = true;
       return;
     }
     if (ended_) refuse(token);
-    Stepper stepper(format_->automaton, arena_);
+    WorkLimit limit(kMostAcceptWork);
+    Stepper stepper(format_->automaton(), arena_);
+    stepper.set_limit(&limit);
     Configurations next = stepper.step_token(state_, token);
     if (const std::string& bytes = tokens.bytes(token); !bytes.empty()) {
       Configurations read = state_;
@@ -65,8 +60,8 @@ class AutomatonConstraint final : public TokenConstraint {
       merge(next, read);
     }
     if (next.dead()) refuse(token);
+    drop_old_frames(next);
     state_ = std::move(next);
-    drop_old_frames();
   }
 
   bool can_end() const override { return ended_ || state_.bottom; }
@@ -76,8 +71,8 @@ class AutomatonConstraint final : public TokenConstraint {
   void reset() override {
     arena_ = FrameArena();
     ended_ = false;
-    state_ = Stepper(format_->automaton, arena_).enter({format_->automaton.start(), FrameArena::kBottom});
-    state_.bottom = state_.bottom || format_->automaton.accepts_empty();
+    state_ = Stepper(format_->automaton(), arena_).enter({format_->automaton().start(), FrameArena::kBottom});
+    state_.bottom = state_.bottom || format_->automaton().accepts_empty();
   }
 
  private:
@@ -92,13 +87,14 @@ class AutomatonConstraint final : public TokenConstraint {
     into.items.erase(std::unique(into.items.begin(), into.items.end()), into.items.end());
   }
 
-  // Copies the stacks that are still in use, once there are many others.
-  void drop_old_frames() {
+  // Copies the stacks that the next state uses, once there are many others. Errors: fail_ambiguous's; nothing has changed then.
+  void drop_old_frames(Configurations& next) {
     if (arena_.size() < frames_to_drop_at_) return;
     FrameArena kept;
     std::unordered_map<uint32_t, uint32_t> moved = {{FrameArena::kBottom, FrameArena::kBottom}};
     std::vector<uint32_t> stack;
-    for (Configuration& item : state_.items) {
+    std::vector<Configuration> items = next.items;
+    for (Configuration& item : items) {
       for (uint32_t frame = item.frame; !moved.contains(frame); frame = arena_.at(frame).parent) stack.push_back(frame);
       for (; !stack.empty(); stack.pop_back()) {
         Frame frame = arena_.at(stack.back());
@@ -107,7 +103,11 @@ class AutomatonConstraint final : public TokenConstraint {
       }
       item.frame = moved.at(item.frame);
     }
-    std::sort(state_.items.begin(), state_.items.end());
+    if (kept.bytes() > kMostStackBytes) {
+      fail_ambiguous(format_->automaton(), arena_, next.items, fmt::format("its stacks take more than {} MiB", kMostStackBytes >> 20));
+    }
+    std::sort(items.begin(), items.end());
+    next.items = std::move(items);
     arena_ = std::move(kept);
     frames_to_drop_at_ = std::max<size_t>(1024, 2 * arena_.size());
   }
@@ -121,37 +121,20 @@ class AutomatonConstraint final : public TokenConstraint {
 
 }  // namespace
 
-struct ConstraintCompiler::State {
-  // Formats that were used last are kept.
-  static constexpr size_t kMostFormats = 64;
-
-  std::shared_ptr<const Tokenizer> tokenizer;
-  std::mutex guard;
-  std::shared_ptr<const TokenTable> tokens;
-  std::list<std::pair<OutputFormat, std::shared_ptr<CompiledFormat>>> formats;  // the last used first
-};
-
-ConstraintCompiler::ConstraintCompiler(std::shared_ptr<const Tokenizer> tokenizer) : state_(std::make_shared<State>()) {
-  if (tokenizer == nullptr) fail(ErrorCode::invalid_argument, "ConstraintCompiler: no tokenizer; load one first");
-  state_->tokenizer = std::move(tokenizer);
+ConstraintCompiler::ConstraintCompiler(std::shared_ptr<const Tokenizer> tokenizer)
+    : formats_(std::make_shared<FormatCache>(kMostCachedBytes)), tokenizer_(std::move(tokenizer)) {
+  if (tokenizer_ == nullptr) fail(ErrorCode::invalid_argument, "ConstraintCompiler: no tokenizer; load one first");
 }
 
 ConstraintCompiler::~ConstraintCompiler() = default;
 
+size_t ConstraintCompiler::cached_bytes() const { return formats_->bytes(); }
+
 std::unique_ptr<TokenConstraint> ConstraintCompiler::compile(const OutputFormat& format) {
-  const std::lock_guard lock(state_->guard);
-  auto& formats = state_->formats;
-  const auto known = std::find_if(formats.begin(), formats.end(), [&](const auto& entry) { return entry.first == format; });
-  if (known != formats.end()) {
-    formats.splice(formats.begin(), formats, known);
-    return std::make_unique<AutomatonConstraint>(formats.front().second);
-  }
-  const Tokenizer& tokenizer = *state_->tokenizer;
-  Automaton automaton = compile_format(format, [&](std::string_view text) { return tokenizer.find_token(text); }, tokenizer.vocab_size());
-  if (state_->tokens == nullptr) state_->tokens = std::make_shared<const TokenTable>(tokenizer);
-  formats.emplace_front(format, std::make_shared<CompiledFormat>(std::move(automaton), state_->tokens));
-  if (formats.size() > State::kMostFormats) formats.pop_back();
-  return std::make_unique<AutomatonConstraint>(formats.front().second);
+  const auto find_token = [this](std::string_view text) { return tokenizer_->find_token(text); };
+  return std::make_unique<AutomatonConstraint>(formats_->get(
+      format, [&] { return compile_format(format, find_token, tokenizer_->vocab_size()); },
+      [this] { return std::make_shared<const TokenTable>(*tokenizer_); }));
 }
 
 }  // namespace wick

@@ -9,7 +9,8 @@
 namespace wick {
 namespace {
 
-constexpr size_t kMostBytes = size_t{96} << 20;
+// Of a map's node beside what it holds.
+constexpr size_t kNodeBytes = 48;
 
 void set_bit(std::vector<uint64_t>& mask, TokenId token) { mask[static_cast<size_t>(token) / 64] |= uint64_t{1} << (token % 64); }
 
@@ -83,8 +84,18 @@ MaskCache::MaskCache(const Automaton& automaton, const TokenTable& tokens)
   static_cast<void>(state_of({}));  // kDead
 }
 
-void MaskCache::add_mask(const Configuration& configuration, const FrameArena& arena, std::span<uint64_t> mask) {
-  drop_if_large();
+void MaskCache::add_masks(std::span<const Configuration> configurations, const FrameArena& arena, std::span<uint64_t> mask) {
+  work_ = WorkLimit(kMostWork);
+  stepper_.set_limit(&work_);
+  ++calls_;
+  for (const Configuration& configuration : configurations) {
+    if (bytes() > kMostBytes || arena_.bytes() > kMostBytes / 4) clear();
+    Entry& entry = *entries_[entry_of(configuration, arena)];
+    if (std::exchange(entry.added_in, calls_) != calls_) add_bits(mask, entry.mask);
+  }
+}
+
+uint32_t MaskCache::entry_of(const Configuration& configuration, const FrameArena& arena) {
   uint32_t frame = configuration.frame;
   const uint32_t local = local_frames(frame, arena);
   uint32_t entry = first_entry({configuration.node, local}, frame == FrameArena::kBottom);
@@ -95,7 +106,7 @@ void MaskCache::add_mask(const Configuration& configuration, const FrameArena& a
     top.parent = local_frames(frame, arena);
     entry = next_entry(entry, top);
   }
-  add_bits(mask, entries_[entry]->mask);
+  return entry;
 }
 
 uint32_t MaskCache::local_frames(uint32_t& frame, const FrameArena& arena) {
@@ -135,21 +146,26 @@ uint32_t MaskCache::first_entry(const Configuration& local, bool at_bottom) {
 }
 
 uint32_t MaskCache::next_entry(uint32_t entry, const Frame& frame) {
+  spend(1, kDead);
   if (const auto known = entries_[entry]->next.find(frame); known != entries_[entry]->next.end()) return known->second;
   Entry next;
   next.mask = entries_[entry]->mask;
-  const uint32_t state = state_of(stepper_.leave(frame));
-  const bool through = states_[state]->bottom;
+  const Configurations set = stepper_.leave(frame);
+  spend(next.mask.size() / 16, kDead);
   for (const uint32_t place : entries_[entry]->returns) {
-    if (through) next.returns.push_back(place);
-    walk(place, state, nullptr, next);
+    if (set.bottom) next.returns.push_back(place);
+    // Its number anew: a walk may have dropped the states.
+    walk(place, state_of(set), nullptr, next);
   }
   std::sort(next.returns.begin(), next.returns.end());
   next.returns.erase(std::unique(next.returns.begin(), next.returns.end()), next.returns.end());
+  entry_bytes_ += sizeof(Frame) + kNodeBytes;
   return entries_[entry]->next[frame] = add_entry(std::move(next));
 }
 
 uint32_t MaskCache::add_entry(Entry entry) {
+  entry.returns.shrink_to_fit();
+  entry_bytes_ += sizeof(Entry) + kNodeBytes + entry.mask.capacity() * sizeof(uint64_t) + entry.returns.capacity() * sizeof(uint32_t);
   entries_.push_back(std::make_unique<Entry>(std::move(entry)));
   return static_cast<uint32_t>(entries_.size() - 1);
 }
@@ -157,6 +173,7 @@ uint32_t MaskCache::add_entry(Entry entry) {
 uint32_t MaskCache::state_of(Configurations set) {
   const auto [entry, added] = state_numbers_.try_emplace(std::move(set), static_cast<uint32_t>(states_.size()));
   if (added) {
+    set_bytes_ += sizeof(Configurations) + sizeof(void*) + kNodeBytes + entry->first.items.capacity() * sizeof(Configuration);
     states_.push_back(&entry->first);
     steps_.resize(steps_.size() + automaton_.class_count(), entry->first.items.empty() ? kDead : kUnknown);
   }
@@ -309,7 +326,9 @@ void MaskCache::walk(uint32_t root, uint32_t state, const Shortcut* shortcut, En
       }
       if (is_common) common = node.depth;
     }
+    if (state_bytes() > kMostBytes / 2) drop_states(trie.at(root).depth, node.depth);
     const uint32_t next = step(path_[node.depth - 1U], node.byte);
+    spend(1, next);
     if (next == kDead) {
       index = node.end;
       continue;
@@ -321,16 +340,33 @@ void MaskCache::walk(uint32_t root, uint32_t state, const Shortcut* shortcut, En
   }
 }
 
-void MaskCache::drop_if_large() {
-  const size_t bytes = steps_.size() * sizeof(uint32_t) + entries_.size() * mask_words(tokens_.vocab_size()) * sizeof(uint64_t);
-  if (bytes < kMostBytes) return;
-  arena_ = FrameArena();
+void MaskCache::spend(uint64_t units, uint32_t state) {
+  if (!work_.spend(units)) fail_ambiguous(automaton_, arena_, items_of(state), "finding the tokens that may come next takes too long");
+  if (arena_.bytes() > kMostBytes / 2)
+    fail_ambiguous(automaton_, arena_, items_of(state), "finding the tokens that may come next takes too much memory");
+}
+
+size_t MaskCache::state_bytes() const noexcept { return set_bytes_ + steps_.capacity() * sizeof(uint32_t); }
+
+size_t MaskCache::bytes() const noexcept { return state_bytes() + entry_bytes_ + arena_.bytes(); }
+
+void MaskCache::drop_states(size_t first, size_t last) {
+  std::vector<Configurations> kept;
+  for (size_t depth = first; depth < last; ++depth) kept.push_back(*states_[path_[depth]]);
   state_numbers_.clear();
   states_.clear();
-  steps_.clear();
+  steps_ = {};
+  set_bytes_ = 0;
+  static_cast<void>(state_of({}));
+  for (size_t depth = first; depth < last; ++depth) path_[depth] = state_of(std::move(kept[depth - first]));
+}
+
+void MaskCache::clear() {
+  drop_states(0, 0);
+  arena_ = FrameArena();
   first_entries_.clear();
   entries_.clear();
-  static_cast<void>(state_of({}));
+  entry_bytes_ = 0;
 }
 
 }  // namespace wick

@@ -22,10 +22,19 @@ class MaskCache {
  public:
   MaskCache(const Automaton& automaton, const TokenTable& tokens);
 
-  // Sets the bits of the tokens that may follow; `arena` is the configuration's. One thread at a time.
-  void add_mask(const Configuration& configuration, const FrameArena& arena, std::span<uint64_t> mask);
+  // Sets the bits of the tokens that may follow one of the configurations; `arena` is theirs. One thread at a time.
+  // Errors: fail_ambiguous's, where that takes too much work or memory; the cache is as good as before.
+  void add_masks(std::span<const Configuration> configurations, const FrameArena& arena, std::span<uint64_t> mask);
+
+  // What is kept, about. At most some 100 MiB, for a moment, and less than kMostBytes at the beginning of a mask.
+  [[nodiscard]] size_t bytes() const noexcept;
+  void clear();
 
  private:
+  static constexpr size_t kMostBytes = size_t{48} << 20;
+  // Of one call. What sensible formats need is less than a tenth.
+  static constexpr uint64_t kMostWork = 12'000'000;
+
   struct StateHash {
     size_t operator()(const Configurations& set) const noexcept;
   };
@@ -33,6 +42,7 @@ class MaskCache {
     std::vector<uint64_t> mask;
     std::vector<uint32_t> returns;  // nodes of the trie, behind which the base is returned to
     std::unordered_map<Frame, uint32_t, FrameHash> next;
+    uint64_t added_in = 0;  // the last of the calls of add_masks whose mask it is in
   };
 
   static constexpr uint32_t kDead = 0;
@@ -50,6 +60,8 @@ class MaskCache {
   // The state after any character of a class; kDifferent where that depends on the character, or the base may be returned to.
   using ClassSteps = std::array<uint32_t, CharacterClasses::kCount>;
 
+  // The entry whose mask is the configuration's.
+  [[nodiscard]] uint32_t entry_of(const Configuration& configuration, const FrameArena& arena);
   // The frames of light repetitions on top of the stack, in this cache's arena, with counts that far limits do not change; `frame` becomes
   // the first one below them.
   uint32_t local_frames(uint32_t& frame, const FrameArena& arena);
@@ -77,7 +89,12 @@ class MaskCache {
   [[nodiscard]] size_t sure_repetitions_of(uint32_t frame, uint32_t next_frame) const;
   // The subtree of a node, which `state` is the state at, without what `shortcut` answers for; nullptr: all of it.
   void walk(uint32_t root, uint32_t state, const Shortcut* shortcut, Entry& entry);
-  void drop_if_large();
+  // Counts work on a state. Errors: fail_ambiguous's.
+  void spend(uint64_t units, uint32_t state);
+  // Forgets all states but those of path_ from `first` to before `last`, which get other numbers.
+  void drop_states(size_t first, size_t last);
+  [[nodiscard]] size_t state_bytes() const noexcept;
+  [[nodiscard]] std::span<const Configuration> items_of(uint32_t state) const { return states_[state]->items; }
 
   const Automaton& automaton_;
   const TokenTable& tokens_;
@@ -91,6 +108,10 @@ class MaskCache {
   std::vector<uint32_t> path_;   // states by depth of the walk
   std::unordered_map<uint64_t, uint32_t> first_entries_;
   std::vector<std::unique_ptr<Entry>> entries_;
+  WorkLimit work_{0};
+  size_t set_bytes_ = 0;    // of states_
+  size_t entry_bytes_ = 0;  // of entries_
+  uint64_t calls_ = 0;      // of add_masks
 };
 
 }  // namespace wick

@@ -2,37 +2,84 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 
 #include "wick/base/fail.h"
+#include "wick/formats/printable.h"
 
 namespace wick {
 namespace {
 
 constexpr size_t kMostConfigurations = 20'000;
-// Up to so many, a search through the list is quicker than a map.
+// Up to so many, a search through the list is quicker than a table.
 constexpr size_t kFew = 24;
+constexpr size_t kSmallestTable = 64;
 
-uint64_t key_of(const Configuration& configuration) { return uint64_t{configuration.node} << 32 | configuration.frame; }
+size_t hash_of(const Configuration& configuration) {
+  const uint64_t hash = (uint64_t{configuration.node} << 32 | configuration.frame) * 0x9E3779B97F4A7C15U;
+  return static_cast<size_t>(hash ^ (hash >> 32));
+}
 
 }  // namespace
 
 uint32_t FrameArena::push(const Frame& frame) {
-  const auto [entry, added] = numbers_.try_emplace(frame, static_cast<uint32_t>(frames_.size()));
-  if (added) frames_.push_back(frame);
-  return entry->second;
+  if (2 * frames_.size() > slots_.size()) grow();
+  const size_t mask = slots_.size() - 1;
+  size_t slot = FrameHash()(frame) & mask;
+  for (; slots_[slot] != 0; slot = (slot + 1) & mask) {
+    if (frames_[slots_[slot]] == frame) return slots_[slot];
+  }
+  slots_[slot] = static_cast<uint32_t>(frames_.size());
+  frames_.push_back(frame);
+  return slots_[slot];
+}
+
+void FrameArena::grow() {
+  slots_.assign(std::max(kSmallestTable, 2 * slots_.size()), 0);
+  const size_t mask = slots_.size() - 1;
+  for (uint32_t index = 1; index < frames_.size(); ++index) {
+    size_t slot = FrameHash()(frames_[index]) & mask;
+    while (slots_[slot] != 0) slot = (slot + 1) & mask;
+    slots_[slot] = index;
+  }
+}
+
+void fail_ambiguous(const Automaton& automaton, const FrameArena& arena, std::span<const Configuration> configurations,
+                    std::string_view what) {
+  constexpr int kFrames = 8;  // of each stack, from the top
+  std::map<std::string_view, size_t> uses;
+  for (const Configuration& item : configurations) {
+    ++uses[automaton.rule_of(item.node)];
+    uint32_t frame = item.frame;
+    for (int depth = 0; depth < kFrames && frame != FrameArena::kBottom; ++depth, frame = arena.at(frame).parent)
+      ++uses[automaton.rule_of(automaton.call(arena.at(frame).call).target)];
+  }
+  const auto most = std::max_element(uses.begin(), uses.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  fail(ErrorCode::invalid_argument, "the format is too ambiguous in rule {}: {}; let its alternatives differ in their first characters",
+       printable(most == uses.end() ? "root" : most->first), what);
+}
+
+void Stepper::begin() {
+  // What an error has left.
+  reached_.clear();
+  slots_.clear();
+  bottom_ = false;
 }
 
 Configurations Stepper::enter(Configuration first) {
+  begin();
   reach(first);
   return take();
 }
 
 Configurations Stepper::leave(const Frame& frame) {
+  begin();
   return_from(arena_.push(frame));
   return take();
 }
 
 Configurations Stepper::step(const Configurations& from, uint8_t byte) {
+  begin();
   for (const Configuration& item : from.items) {
     for (const ByteEdge& edge : automaton_.bytes(automaton_.node(item.node))) {
       if (edge.first <= byte && byte <= edge.last) reach({edge.target, item.frame});
@@ -42,6 +89,7 @@ Configurations Stepper::step(const Configurations& from, uint8_t byte) {
 }
 
 Configurations Stepper::step_token(const Configurations& from, int32_t token) {
+  begin();
   for (const Configuration& item : from.items) {
     for (const TokenEdge& edge : automaton_.tokens(automaton_.node(item.node))) {
       if (edge.token == token) reach({edge.target, item.frame});
@@ -50,18 +98,29 @@ Configurations Stepper::step_token(const Configurations& from, int32_t token) {
   return take();
 }
 
-void Stepper::reach(Configuration next) {
-  if (reached_.size() < kFew) {
-    if (std::find(reached_.begin(), reached_.end(), next) != reached_.end()) return;
-  } else {
-    if (known_.empty()) {
-      for (const Configuration& item : reached_) known_.emplace(key_of(item), true);
-    }
-    if (!known_.emplace(key_of(next), true).second) return;
+bool Stepper::note(const Configuration& next) {
+  if (reached_.size() < kFew) return std::find(reached_.begin(), reached_.end(), next) == reached_.end();
+  const auto place_of = [&](const Configuration& item) {
+    const size_t mask = slots_.size() - 1;
+    size_t slot = hash_of(item) & mask;
+    while (slots_[slot] != 0 && reached_[slots_[slot] - 1] != item) slot = (slot + 1) & mask;
+    return slot;
+  };
+  if (2 * (reached_.size() + 1) > slots_.size()) {
+    slots_.assign(std::max(kSmallestTable, 2 * slots_.size()), 0);
+    for (uint32_t index = 0; index < reached_.size(); ++index) slots_[place_of(reached_[index])] = index + 1;
   }
+  const size_t slot = place_of(next);
+  if (slots_[slot] != 0) return false;
+  slots_[slot] = static_cast<uint32_t>(reached_.size() + 1);
+  return true;
+}
+
+void Stepper::reach(Configuration next) {
+  if (limit_ != nullptr && !limit_->spend(1)) fail_ambiguous(automaton_, arena_, reached_, "reading the text takes too long");
+  if (!note(next)) return;
   if (reached_.size() >= kMostConfigurations) {
-    fail(ErrorCode::unsupported, "the grammar is too ambiguous: the text can be read in more than {} ways; let its rules differ sooner",
-         kMostConfigurations);
+    fail_ambiguous(automaton_, arena_, reached_, fmt::format("the text can be read in more than {} ways", kMostConfigurations));
   }
   reached_.push_back(next);
 }
@@ -74,9 +133,6 @@ Configurations Stepper::take() {
     if (automaton_.node(item.node).reads()) result.items.push_back(item);
   }
   std::sort(result.items.begin(), result.items.end());
-  reached_.clear();
-  known_.clear();
-  bottom_ = false;
   return result;
 }
 

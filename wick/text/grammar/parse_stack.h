@@ -2,8 +2,10 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
-#include <unordered_map>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "wick/text/grammar/automaton.h"
@@ -36,10 +38,13 @@ class FrameArena {
   [[nodiscard]] const Frame& at(uint32_t index) const { return frames_[index]; }
   uint32_t push(const Frame& frame);
   [[nodiscard]] size_t size() const noexcept { return frames_.size(); }
+  [[nodiscard]] size_t bytes() const noexcept { return frames_.capacity() * sizeof(Frame) + slots_.capacity() * sizeof(uint32_t); }
 
  private:
+  void grow();
+
   std::vector<Frame> frames_ = {Frame{}};
-  std::unordered_map<Frame, uint32_t, FrameHash> numbers_;
+  std::vector<uint32_t> slots_;  // a hash table with linear probing: numbers of frames; 0: free
 };
 
 struct Configuration {
@@ -57,13 +62,36 @@ struct Configurations {
   [[nodiscard]] bool operator==(const Configurations&) const = default;
 };
 
+// What may still be computed before the format counts as too ambiguous, in units: configurations reached and nodes of a token trie. A unit
+// takes about 20 ns. Units and not a time, so that a request ends the same way on every machine.
+class WorkLimit {
+ public:
+  explicit WorkLimit(uint64_t units) : left_(units) {}
+
+  [[nodiscard]] bool spend(uint64_t units) noexcept {
+    if (units > left_) return false;
+    left_ -= units;
+    return true;
+  }
+
+ private:
+  uint64_t left_;
+};
+
+// Fails with invalid_argument: `what` is too much to compute; the rule that most of the configurations belong to is named.
+[[noreturn]] void fail_ambiguous(const Automaton& automaton, const FrameArena& arena, std::span<const Configuration> configurations,
+                                 std::string_view what);
+
 // Takes steps in one arena.
 class Stepper {
  public:
   Stepper(const Automaton& automaton, FrameArena& arena) : automaton_(automaton), arena_(arena) {}
 
+  // Of the steps that follow; none: only the number of configurations is limited. It must outlive them.
+  void set_limit(WorkLimit* limit) noexcept { limit_ = limit; }
+
   // What is reached without reading a byte: calls entered, and ends returned from.
-  // Errors: unsupported, if that is more than any sensible grammar makes.
+  // Errors, of all steps: fail_ambiguous's.
   [[nodiscard]] Configurations enter(Configuration first);
   // From the end of what `frame` called.
   [[nodiscard]] Configurations leave(const Frame& frame);
@@ -71,7 +99,10 @@ class Stepper {
   [[nodiscard]] Configurations step_token(const Configurations& from, int32_t token);
 
  private:
+  void begin();
   void reach(Configuration next);
+  // Whether it is new among those reached.
+  [[nodiscard]] bool note(const Configuration& next);
   void expand(const Configuration& current);
   void call(uint32_t index, uint32_t frame);
   void return_from(uint32_t frame);
@@ -81,7 +112,8 @@ class Stepper {
   const Automaton& automaton_;
   FrameArena& arena_;
   std::vector<Configuration> reached_;  // in the order found
-  std::unordered_map<uint64_t, bool> known_;
+  std::vector<uint32_t> slots_;         // a hash table with linear probing, once they are many: places in reached_, from 1; 0: free
+  WorkLimit* limit_ = nullptr;
   bool bottom_ = false;
 };
 

@@ -1,6 +1,7 @@
 // A TokenConstraint says which tokens may come next in one sequence, so that its text fits a JSON Schema, a pattern, a grammar or a list.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -12,6 +13,7 @@
 
 namespace [[gnu::visibility("default")]] wick {
 
+class FormatCache;
 class Tokenizer;
 
 // What a text must look like from its first byte to its last.
@@ -57,7 +59,7 @@ class TokenConstraint {
   [[nodiscard]] virtual int32_t vocab_size() const noexcept = 0;
   // Writes mask_words(vocab_size()) words: a bit is set where the token may come next. Tokens that end a generation are allowed where
   // the text may end; other control tokens only where a grammar names them. At least one bit is set.
-  // Errors: unsupported, if the grammar is so ambiguous that its state grows without bound.
+  // Errors: invalid_argument, naming a rule, if the format is so ambiguous that this takes too much work or memory.
   virtual void fill_mask(std::span<uint64_t> mask) = 0;
   // Appends a token. After one that ends a generation only such tokens are allowed.
   // Errors: invalid_argument for a token that is not allowed here, and fill_mask's; the state stays as it was.
@@ -72,7 +74,8 @@ class TokenConstraint {
   virtual void reset() = 0;
 };
 
-// Compiles formats for one vocabulary, and keeps what it has compiled. Any number of threads may use it.
+// Compiles formats for one vocabulary, and keeps what it has compiled and the masks of these formats, up to a budget: what was used longest
+// ago goes first. Any number of threads may use it.
 class ConstraintCompiler {
  public:
   explicit ConstraintCompiler(std::shared_ptr<const Tokenizer> tokenizer);
@@ -85,9 +88,13 @@ class ConstraintCompiler {
   // a part that cannot be enforced, named by its JSON pointer or its place in the pattern or grammar.
   [[nodiscard]] std::unique_ptr<TokenConstraint> compile(const OutputFormat& format);
 
+  // The budget, and what is kept now, of formats in use too; beside it the vocabulary's own tables, once.
+  static constexpr size_t kMostCachedBytes = size_t{128} << 20;
+  [[nodiscard]] size_t cached_bytes() const;
+
  private:
-  struct State;
-  std::shared_ptr<State> state_;
+  std::shared_ptr<FormatCache> formats_;
+  std::shared_ptr<const Tokenizer> tokenizer_;
 };
 
 }  // namespace wick
