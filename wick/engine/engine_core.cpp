@@ -95,6 +95,8 @@ void EngineCore::add(std::shared_ptr<ActiveRequest> request) {
 
 void EngineCore::release(Sequence& sequence, bool keep) {
   if (draft_ != nullptr) draft_->release(sequence);
+  sequence.waiting_logits = {};
+  if (sequence.ended && sequence.mask() != nullptr) mask_threads_.forget(*sequence.mask());
   if (sequence.handle.empty()) return;
   const ActiveRequest& request = sequence.request();
   if (keep && request.request.cache_prompt && sequence.computed > 0) {
@@ -286,6 +288,7 @@ bool EngineCore::start(Sequence& sequence) {
     request.usage.cached_tokens = sequence.computed;
     metrics_.queued.add(seconds_between(request.submitted, *request.started));
   }
+  if (sequence.mask() != nullptr) mask_threads_.compute(sequence.mask());
   scheduler_.start(sequence);
   return true;
 }

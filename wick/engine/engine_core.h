@@ -14,6 +14,7 @@
 #include "wick/engine/draft_model.h"
 #include "wick/engine/engine_metrics.h"
 #include "wick/engine/engine_options.h"
+#include "wick/engine/mask_threads.h"
 #include "wick/engine/prefix_store.h"
 #include "wick/engine/scheduler.h"
 #include "wick/engine/speculation.h"
@@ -131,8 +132,14 @@ class EngineCore {
   // Preempts until the batch has room.
   void fit(std::vector<Work>& works);
   void run(std::vector<Work>& works);
-  // Works out the masks of constrained texts while the device computes.
-  void prepare_masks(const std::vector<Work>& works);
+  // --- Masks of constrained texts, which other threads compute while the device does ---
+  // Whether the sequence's next token can be chosen. Waits for its mask for a moment, of which a step has one.
+  [[nodiscard]] bool knows_mask(const Sequence& sequence);
+  // Keeps a sequence out of the steps until its mask is known; its next token is then chosen from these logits.
+  static void wait_for_mask(Sequence& sequence, std::span<const float> logits);
+  [[nodiscard]] bool waits_for_masks() const;
+  // Chooses the tokens of those that have waited for their masks.
+  void choose_waiting();
   [[nodiscard]] Tensor forward(std::vector<Work>& works, const Tensor& earlier);
   [[nodiscard]] bool is_unwanted(const Sequence& sequence) const;
   void take_results(Work& work, std::span<const float> logits);
@@ -201,7 +208,9 @@ class EngineCore {
   EngineMetrics metrics_;
   std::atomic<int64_t> running_ = 0, waiting_ = 0;
   double step_model_seconds_ = 0;
-  std::vector<float> host_logits_;  // of a device that is not the host
+  MaskThreads mask_threads_;
+  EngineClock::time_point masks_until_;  // so long this step waits for masks
+  std::vector<float> host_logits_;       // of a device that is not the host
   std::optional<Error> lost_;
 };
 

@@ -17,6 +17,10 @@ double seconds_since(EngineClock::time_point start) { return seconds_between(sta
 
 // Rows of prompts whose logits are kept for their logprobs.
 constexpr int64_t kMostPromptLogprobRows = 64;
+// How long a step waits for masks that are not known: about what the step itself takes is too long for the others.
+constexpr std::chrono::milliseconds kMaskPatience(1);
+// And how long where nobody has anything else to compute: new requests are looked at in between.
+constexpr std::chrono::milliseconds kIdleMaskPatience(5);
 // Rows of prompts to embed in one batch; a longer prompt is one by itself.
 constexpr int64_t kEmbeddingRows = 512;
 
@@ -31,6 +35,7 @@ void EngineCore::step() {
   const EngineClock::time_point begin = EngineClock::now();
   step_model_seconds_ = 0;
   retire();
+  choose_waiting();
   swap_if_due();
   if (!idle() && !loaded()) {
     try {
@@ -46,7 +51,11 @@ void EngineCore::step() {
     note_load();
     if (!scheduler_.running().empty()) {
       std::vector<Work> works = plan();
-      if (!works.empty()) run(works);
+      if (!works.empty()) {
+        run(works);
+      } else if (embeddings_.empty() && waits_for_masks()) {
+        mask_threads_.wait_for_any(EngineClock::now() + kIdleMaskPatience);
+      }
     }
   }
   if (!embeddings_.empty() && !lost_) run_embeddings();
@@ -212,10 +221,7 @@ void EngineCore::run(std::vector<Work>& works) {
       step_model_seconds_ += seconds_since(begin);
       return;
     }
-    if (logits.defined()) {
-      prepare_masks(works);
-      host = host_rows(logits, host_logits_);
-    }
+    if (logits.defined()) host = host_rows(logits, host_logits_);
   } catch (const Error& error) {
     step_model_seconds_ += seconds_since(begin);
     if (error.code() == ErrorCode::device_lost) {
@@ -234,6 +240,7 @@ void EngineCore::run(std::vector<Work>& works) {
   const double seconds = seconds_since(begin);
   step_model_seconds_ += seconds;
   if (!logits.defined()) return;
+  masks_until_ = EngineClock::now() + kMaskPatience;
   const int64_t rows = logits.dim(0);
   const size_t width = rows > 0 ? host.size() / static_cast<size_t>(rows) : 0;
   int64_t computed = 0;
@@ -246,15 +253,39 @@ void EngineCore::run(std::vector<Work>& works) {
   if (computed <= kMostCostRows && step_was_prepared_) cost_.add(computed, seconds);
 }
 
-void EngineCore::prepare_masks(const std::vector<Work>& works) {
-  for (const Work& work : works) {
-    if (work.results == 0) continue;
+// --- Masks ---
+
+bool EngineCore::knows_mask(const Sequence& sequence) {
+  const auto& mask = sequence.mask();
+  if (mask == nullptr) return true;
+  mask_threads_.compute(mask);
+  return mask_threads_.wait(*mask, masks_until_);
+}
+
+void EngineCore::wait_for_mask(Sequence& sequence, std::span<const float> logits) {
+  sequence.waiting_logits.assign(logits.begin(), logits.end());
+}
+
+bool EngineCore::waits_for_masks() const {
+  const auto& running = scheduler_.running();
+  return std::any_of(running.begin(), running.end(), [](const auto& sequence) { return !sequence->waiting_logits.empty(); });
+}
+
+void EngineCore::choose_waiting() {
+  masks_until_ = EngineClock::now();
+  // Choices that begin with one of them are added behind it.
+  for (size_t index = 0; index < scheduler_.running().size(); ++index) {
+    Sequence& sequence = *scheduler_.running()[index];
+    if (sequence.ended || sequence.waiting_logits.empty() || !knows_mask(sequence)) continue;
+    const std::vector<float> logits = std::exchange(sequence.waiting_logits, {});
+    Work work{.sequence = &sequence, .count = 0, .results = 1};
     try {
-      work.sequence->prepare_mask();
-    } catch (const Error&) {
-      // It comes again when the token is chosen, and ends that request alone.
+      choose(work, logits);
+    } catch (const Error& error) {
+      fail(sequence.request(), error);
     }
   }
+  remove_ended();
 }
 
 // --- What comes of it ---
@@ -308,6 +339,7 @@ void EngineCore::fork_choices(Sequence& leader, std::span<const float> logits) {
     auto sequence = std::make_unique<Sequence>(leader.shared_request(), choice, tokenizer_);
     sequence->handle = pool_->fork(leader.handle);
     sequence->computed = leader.computed;
+    sequence->copy_mask(leader);
     others.push_back(std::move(sequence));
   }
   // All are known before one fails, which ends them all.
@@ -327,31 +359,41 @@ void EngineCore::choose(Work& work, std::span<const float> logits) {
   const size_t width = logits.size() / static_cast<size_t>(work.results);
   const auto row = [&](int64_t index) { return logits.subspan(static_cast<size_t>(index) * width, width); };
   const int64_t last = work.results - 1 - std::ssize(work.proposed);
-  if (sequence.first_token) ++sequence.decode_steps;
-  if (sequence.slots() > 1) fork_choices(sequence, row(last));
+  bool waits = !knows_mask(sequence);
   int64_t accepted = 0;
   std::optional<StopReason> reason;
-  for (;;) {
-    reason = choose_one(sequence, row(last + accepted));
-    if (reason || accepted == std::ssize(work.proposed)) break;
-    if (sequence.tokens().back() != work.proposed[static_cast<size_t>(accepted)]) break;
-    ++accepted;
+  if (!waits) {
+    if (sequence.first_token) ++sequence.decode_steps;
+    if (sequence.slots() > 1) fork_choices(sequence, row(last));
+    for (;;) {
+      reason = choose_one(sequence, row(last + accepted));
+      if (reason || accepted == std::ssize(work.proposed)) break;
+      if (sequence.tokens().back() != work.proposed[static_cast<size_t>(accepted)]) break;
+      ++accepted;
+      waits = !knows_mask(sequence);
+      if (waits) break;
+    }
   }
+  if (waits) wait_for_mask(sequence, row(last + accepted));
   if (!work.proposed.empty()) {
-    sequence.acceptance.add(std::ssize(work.proposed), accepted);
+    // Those that the mask was not known for have not been tried.
+    sequence.acceptance.add(waits ? accepted : std::ssize(work.proposed), accepted);
     sequence.draft_tokens += std::ssize(work.proposed);
     sequence.accepted_tokens += accepted;
     metrics_.draft_tokens += work.proposed.size();
     metrics_.accepted_draft_tokens += static_cast<uint64_t>(accepted);
     // The chosen one behind the last right proposal has not been computed.
-    const int64_t right = std::min(sequence.computed, sequence.length() - 1);
+    const int64_t right = std::min(sequence.computed, sequence.length() - (waits ? 0 : 1));
     if (right < sequence.computed) sequence.computed = pool_->truncate(sequence.handle, right);
   }
   if (reason) end(sequence, *reason);
 }
 
 std::optional<StopReason> EngineCore::choose_one(Sequence& sequence, std::span<const float> logits) {
-  return note_choice(sequence, sequence.choose(logits, info_.context));
+  const std::optional<StopReason> reason = sequence.choose(logits, info_.context);
+  // It is computed while the device computes the next step.
+  if (!reason && sequence.mask() != nullptr) mask_threads_.compute(sequence.mask());
+  return note_choice(sequence, reason);
 }
 
 std::optional<StopReason> EngineCore::note_choice(Sequence& sequence, std::optional<StopReason> reason) {

@@ -108,7 +108,7 @@ std::vector<int64_t> Scheduler::share_rows() const {
   for (size_t index = 0; index < running_.size(); ++index) {
     if (running_[index]->decodes()) {
       rows[index] = 1;
-    } else {
+    } else if (running_[index]->remaining() > 0) {
       prompts.push_back(index);
     }
   }

@@ -45,9 +45,10 @@ class Scheduler {
   [[nodiscard]] std::vector<Sequence*> turns(EngineClock::time_point now) const;
   // The running one that is to make room: of the lowest priority, and of these the last that came. None where none runs.
   [[nodiscard]] Sequence* victim() const;
-  // Rows of the next step for each that runs, in their order: one for each that decodes, the rest for prompts, those of higher priority
-  // first. Of one priority the first that came has a quarter of the rows, so that it goes on whoever comes; the shortest has the others,
-  // then the next one: two that are read one behind the other have their first tokens sooner, on average, than two that share.
+  // Rows of the next step for each that runs, in their order: one for each that decodes, none for what waits for a mask, the rest for
+  // prompts, those of higher priority first. Of one priority the first that came has a quarter of the rows, so that it goes on whoever
+  // comes; the shortest has the others, then the next one: two that are read one behind the other have their first tokens sooner, on
+  // average, than two that share.
   [[nodiscard]] std::vector<int64_t> share_rows() const;
 
  private:

@@ -47,23 +47,24 @@ Sequence::Sequence(std::shared_ptr<ActiveRequest> request, int64_t choice, std::
       stop_strings_(request_->request.params.stop) {
   for (const TokenId token : tokens_) sampler_.accept(token);
   if (const auto& constraint = request_->request.params.constraint; constraint != nullptr) {
-    constraint_ = constraint->clone();
-    allowed_.resize(mask_words(constraint_->vocab_size()));
+    mask_ = std::make_shared<NextTokenMask>(constraint->clone());
   }
 }
 
-void Sequence::prepare_mask() {
-  if (constraint_ == nullptr || knows_allowed_) return;
-  constraint_->fill_mask(allowed_);
-  knows_allowed_ = true;
+void Sequence::copy_mask(const Sequence& other) {
+  if (mask_ == nullptr) return;
+  mask_->allowed = other.mask_->allowed;
+  mask_->error = other.mask_->error;
+  mask_->state = NextTokenMask::State::known;
 }
 
 std::optional<StopReason> Sequence::choose(std::span<const float> logits, int64_t context) {
   const GenerationParams& params = request_->request.params;
-  prepare_mask();
-  const TokenId token = sampler_.sample(logits, allowed_);
-  knows_allowed_ = false;
-  if (constraint_ != nullptr) constraint_->accept(token);
+  const TokenId token = sampler_.sample(logits, mask_ == nullptr ? std::span<const uint64_t>() : mask_->get());
+  if (mask_ != nullptr) {
+    mask_->state = NextTokenMask::State::unknown;
+    mask_->constraint->accept(token);
+  }
   TokenEvent event{.choice = choice_, .token = token};
   if (params.logprobs || request_->ranks()) {
     GeneratedLogprob logprob = logprob_of(logits, token, params.logprobs.value_or(0));
@@ -87,7 +88,7 @@ std::optional<StopReason> Sequence::take(TokenEvent event, int64_t context) {
   } else {
     // Ids beyond the tokenizer's are padding of the embedding: they have no text.
     if (token < tokenizer_->vocab_size()) event.text = stop_strings_.push(detokenizer_.push(token));
-    if (constraint_ != nullptr && constraint_->must_end()) {
+    if (mask_ != nullptr && mask_->constraint->must_end()) {
       reason = StopReason::end_of_sequence;
     } else if (generated() >= params.max_tokens) {
       reason = StopReason::max_tokens;

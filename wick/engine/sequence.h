@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "wick/engine/mask_threads.h"
 #include "wick/engine/request.h"
 #include "wick/engine/sampling.h"
 #include "wick/engine/speculation.h"
@@ -16,7 +17,6 @@
 #include "wick/engine/stream_state.h"
 #include "wick/model/batch.h"
 #include "wick/op/sample.h"
-#include "wick/text/grammar/token_constraint.h"
 #include "wick/text/tokenizer/streaming_detokenizer.h"
 
 namespace wick {
@@ -71,10 +71,12 @@ class Sequence {
   // Choices that will share its prompt's blocks, itself counted, once the prompt is computed.
   [[nodiscard]] int64_t slots() const noexcept { return generated() == 0 && choice_ == 0 ? request_->request.choices() : 1; }
 
-  // Works out which tokens the constraint allows next, where that has not been done. Errors: those of the constraint.
-  void prepare_mask();
+  // Which tokens its constraint allows next; none without a constraint.
+  [[nodiscard]] const std::shared_ptr<NextTokenMask>& mask() const noexcept { return mask_; }
+  // Takes the mask of another choice of the request, which has the same tokens.
+  void copy_mask(const Sequence& other);
   // Chooses the next token from a row of logits and takes it: tells it, and returns the reason to end if it is one. `context`: the most
-  // positions that the sequence may have. Errors: those of the sampler and the constraint.
+  // positions that the sequence may have. The mask is known. Errors: those of the sampler and the constraint.
   std::optional<StopReason> choose(std::span<const float> logits, int64_t context);
   // The same with a token that was chosen already, by the device.
   std::optional<StopReason> take(TokenId token, int64_t context) {
@@ -96,6 +98,7 @@ class Sequence {
   int64_t decode_steps = 0;
   EngineClock::time_point waiting_since;
   EngineClock::time_point last_token;
+  std::vector<float> waiting_logits;  // of its next token, whose mask is not known yet; empty where it does not wait for one
   std::optional<EngineClock::time_point> first_token = {};
   NgramIndex ngrams;
   Acceptance acceptance;
@@ -111,9 +114,7 @@ class Sequence {
   Sampler sampler_;
   StreamingDetokenizer detokenizer_;
   StopStrings stop_strings_;
-  std::unique_ptr<TokenConstraint> constraint_;  // may be none
-  std::vector<uint64_t> allowed_;
-  bool knows_allowed_ = false;  // they are those of the next token
+  std::shared_ptr<NextTokenMask> mask_;  // may be none
   std::optional<TokenId> stop_token_;
   double logprob_sum_ = 0;
   std::vector<StreamEvent> untold_;  // where the request ranks its choices
