@@ -20,6 +20,10 @@ namespace wick {
 // Seconds since this process was started by the operating system.
 [[nodiscard]] double seconds_since_process_start() noexcept;
 
+// Keeps the pages of this process in memory from now on, also of what it maps later: a page that was read or written once is neither
+// swapped out nor, where it is a mapped file's, dropped. Errors: invalid_argument where the system's limit does not allow it; unsupported.
+void lock_memory();
+
 // The file that this process runs; empty where the system does not tell.
 [[nodiscard]] std::filesystem::path executable_path();
 // Whether that file descriptor (0: standard input, 1: output, 2: errors) is a terminal.
@@ -30,7 +34,8 @@ namespace wick {
 inline constexpr size_t kHugePageBytes = size_t{2} << 20;
 [[nodiscard]] void* map_zeroed_pages(size_t bytes) noexcept;
 void unmap_pages(void* address, size_t bytes) noexcept;
-// The whole pages of a range that map_zeroed_pages gave go back to the system and are zero again.
+// The whole pages of a range that map_zeroed_pages gave go back to the system and are zero again; those of a mapped file are read from it
+// again. Also where lock_memory() has been called.
 void release_pages(void* address, size_t bytes) noexcept;
 // The whole pages of a range are small ones from now on, as far as nothing was written to them: for memory that is written here and there,
 // where a huge page would be cleared for the sake of a few bytes. Only a hint.

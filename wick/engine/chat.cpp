@@ -65,13 +65,14 @@ Chat::Chat(LanguageModel& model, std::shared_ptr<const Tokenizer> tokenizer, Cha
       constraints_(tokenizer_) {
   const ChatParser check({.format = format_, .starts_in_reasoning = false, .tools = {}});
   EngineOptions engine{.context = options.context, .sequences = 1, .queue = 1};
-  engine.speculation.ngram = false;
-  engine_ = std::make_unique<Engine>(model, tokenizer_, engine);
+  engine.speculation = {.ngram = false, .most = options.draft_tokens};
+  engine_ = std::make_unique<Engine>(model, tokenizer_, engine, options.draft);
 }
 
 Chat::~Chat() = default;
 
 int64_t Chat::context() const noexcept { return engine_->info().context; }
+EngineMetrics Chat::metrics() const { return engine_->metrics(); }
 
 std::string Chat::render(const ChatPrompt& prompt) const {
   ChatPrompt with_tokens = prompt;
@@ -117,6 +118,8 @@ ChatAnswer Chat::answer(const ChatPrompt& prompt, const GenerationParams& params
         answer.prefill_seconds = finish->timings.prefill;
         answer.decode_seconds = finish->timings.decode;
         answer.decode_steps = finish->timings.decode_steps;
+        answer.draft_tokens = finish->usage.draft_tokens;
+        answer.accepted_tokens = finish->usage.accepted_tokens;
       } else if (const auto* error = std::get_if<ErrorEvent>(&*event)) {
         throw error->error();
       }

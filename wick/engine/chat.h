@@ -17,6 +17,7 @@
 namespace [[gnu::visibility("default")]] wick {
 
 class Engine;
+struct EngineMetrics;
 class LanguageModel;
 class Tokenizer;
 
@@ -27,6 +28,9 @@ struct ChatOptions {
   std::string format = {};
   // The form of each answer behind its reasoning. None: any text. Calls of tools fit their schemas either way.
   std::optional<OutputFormat> answer = {};
+  // Proposes up to `draft_tokens` tokens at a time (DraftModel); must live longer than the Chat. None: nothing is proposed.
+  LanguageModel* draft = nullptr;
+  int64_t draft_tokens = 16;
 };
 
 struct ChatAnswer {
@@ -39,6 +43,7 @@ struct ChatAnswer {
   double prefill_seconds = 0;
   double decode_seconds = 0;
   int64_t decode_steps = 0;
+  int64_t draft_tokens = 0, accepted_tokens = 0;  // proposed by a draft model; of these, right
 };
 
 // Takes an event as it comes. Returning false stops the answer.
@@ -46,7 +51,7 @@ using ChatCallback = std::function<bool(const ChatEvent& event)>;
 
 class Chat {
  public:
-  // The model must live longer. Errors: Engine's; invalid_argument for a format that there is not.
+  // The model must live longer. Errors: Engine's, and DraftModel's; invalid_argument for a format that there is not.
   Chat(LanguageModel& model, std::shared_ptr<const Tokenizer> tokenizer, ChatTemplate chat_template, const ChatOptions& options = {});
   ~Chat();
   Chat(const Chat&) = delete;
@@ -63,6 +68,8 @@ class Chat {
   [[nodiscard]] const ChatTemplate& chat_template() const noexcept { return template_; }
   [[nodiscard]] const std::string& format() const noexcept { return format_; }
   [[nodiscard]] int64_t context() const noexcept;
+  // Of all answers so far.
+  [[nodiscard]] EngineMetrics metrics() const;
 
  private:
   std::shared_ptr<const Tokenizer> tokenizer_;

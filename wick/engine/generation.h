@@ -72,10 +72,11 @@ struct GenerationResult {
   StopReason stop_reason = StopReason::max_tokens;
   std::optional<std::string> stop_sequence_matched = {};
   uint64_t seed = 0;
-  double prefill_seconds = 0;      // from the request to the prompt's logits; 0 if it was cancelled before that
-  double time_to_first_token = 0;  // to the first token's choice
-  double decode_seconds = 0;       // from there to the end
-  int64_t decode_steps = 0;        // tokens computed in decode_seconds: all but the first
+  double prefill_seconds = 0;                     // from the request to the prompt's logits; 0 if it was cancelled before that
+  double time_to_first_token = 0;                 // to the first token's choice
+  double decode_seconds = 0;                      // from there to the end
+  int64_t decode_steps = 0;                       // steps in decode_seconds: one for each token but the first, fewer with a draft model
+  int64_t draft_tokens = 0, accepted_tokens = 0;  // proposed by a draft model; of these, right
 
   [[nodiscard]] double prefill_tokens_per_second() const noexcept;
   [[nodiscard]] double decode_tokens_per_second() const noexcept;  // 0 if there was no step

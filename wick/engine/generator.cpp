@@ -42,6 +42,8 @@ class Collector {
     if (event.usage.completion_tokens > 0) result.time_to_first_token = seconds_before_ + timings.time_to_first_token;
     result.decode_seconds = timings.decode;
     result.decode_steps = timings.decode_steps;
+    result.draft_tokens = event.usage.draft_tokens;
+    result.accepted_tokens = event.usage.accepted_tokens;
   }
   void operator()(ErrorEvent& event) { throw event.error(); }
 
@@ -76,11 +78,13 @@ double GenerationResult::prefill_tokens_per_second() const noexcept {
 }
 
 double GenerationResult::decode_tokens_per_second() const noexcept {
-  return decode_seconds > 0 ? static_cast<double>(decode_steps) / decode_seconds : 0;
+  // A step with a draft model brings several tokens.
+  return decode_seconds > 0 && decode_steps > 0 ? static_cast<double>(std::ssize(tokens) - 1) / decode_seconds : 0;
 }
 
-Generator::Generator(LanguageModel& model, std::shared_ptr<const Tokenizer> tokenizer, int64_t context)
-    : model_(model), tokenizer_(std::move(tokenizer)), context_(context) {
+Generator::Generator(LanguageModel& model, std::shared_ptr<const Tokenizer> tokenizer, int64_t context, LanguageModel* draft,
+                     int64_t draft_tokens)
+    : model_(model), tokenizer_(std::move(tokenizer)), context_(context), draft_(draft), draft_tokens_(draft_tokens) {
   const ModelInfo& info = model.info();
   if (context < 1 || context > info.context_length) {
     fail(ErrorCode::invalid_argument, "context {}: must be from 1 to {}, for which {} was made", context, info.longest(), info.name);
@@ -103,7 +107,8 @@ void Generator::prepare_engine(int64_t prompt_tokens, int64_t max_tokens) {
                                                    .sequences = 1,
                                                    .queue = 1,
                                                    .prefix_cache = false,
-                                                   .speculation = {.ngram = false}});
+                                                   .speculation = {.ngram = false, .most = draft_tokens_}},
+                                     draft_);
 }
 
 std::vector<TokenId> Generator::encode_prompt(std::string_view prompt, bool parse_special) const {

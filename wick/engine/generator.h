@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "wick/engine/engine_options.h"
 #include "wick/engine/generation.h"
 #include "wick/engine/logprobs.h"
 #include "wick/engine/prompt.h"
@@ -20,15 +21,16 @@ class Engine;
 class Generator {
  public:
   // `context`: the most positions of prompt and continuation together. Each request takes the memory that it can need, no more.
-  // The model must outlive the generator.
+  // `draft` proposes up to `draft_tokens` tokens at a time (DraftModel); none: nothing is proposed. Both models must outlive the generator.
   // Errors: invalid_argument if the context is longer than the model's, if there is no tokenizer, or if it has more tokens
   // than the model.
-  Generator(LanguageModel& model, std::shared_ptr<const Tokenizer> tokenizer, int64_t context);
+  Generator(LanguageModel& model, std::shared_ptr<const Tokenizer> tokenizer, int64_t context, LanguageModel* draft = nullptr,
+            int64_t draft_tokens = SpeculationOptions{}.most);
   ~Generator();
 
   // Continues the prompt; nothing is left of earlier requests. An empty prompt continues from BOS.
   // Errors: context_full if the prompt does not fit; out_of_memory; invalid_argument for bad parameters, a prompt that is no
-  // UTF-8, and an empty one if the vocabulary has no BOS; and the model's.
+  // UTF-8, and an empty one if the vocabulary has no BOS; the model's, and those of DraftModel.
   GenerationResult generate(std::string_view prompt, const GenerationParams& params, const TextCallback& on_text);
 
   [[nodiscard]] int64_t context() const noexcept { return context_; }
@@ -43,6 +45,8 @@ class Generator {
   LanguageModel& model_;
   std::shared_ptr<const Tokenizer> tokenizer_;
   int64_t context_;
+  LanguageModel* draft_;
+  int64_t draft_tokens_;
   std::unique_ptr<Engine> engine_;
 };
 

@@ -29,6 +29,7 @@ struct RequestDefaults {
 
 // A loaded model, ready for requests.
 struct Service {
+  std::shared_ptr<LanguageModel> draft = {};  // proposes tokens to the engine; may be none
   std::unique_ptr<Engine> engine = {};
   std::unique_ptr<ConstraintCompiler> constraints = {};  // for the engine's tokenizer
   std::string model_id = {};                             // what requests call the model

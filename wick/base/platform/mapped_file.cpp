@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/base/process.h"
 
 namespace wick {
 namespace {
@@ -120,10 +121,7 @@ MappedFile::~MappedFile() {
 
 void MappedFile::forget(std::span<const std::byte> bytes) const noexcept {
   // Whole pages only: those at the ends may belong to other bytes too.
-  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const auto begin = (reinterpret_cast<uintptr_t>(bytes.data()) + page - 1) / page * page;
-  const auto end = (reinterpret_cast<uintptr_t>(bytes.data()) + bytes.size()) / page * page;
-  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);  // NOLINT: an address, rounded
+  release_pages(const_cast<std::byte*>(bytes.data()), bytes.size());  // NOLINT(*-const-cast): nothing is written
 }
 
 std::shared_ptr<MappedFile> MappedFile::open(const std::filesystem::path& path, MapAccess access) {

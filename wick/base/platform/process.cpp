@@ -3,10 +3,12 @@
 #include <sched.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -17,6 +19,7 @@
 #include <system_error>
 
 #include "wick/base/cgroup.h"
+#include "wick/base/fail.h"
 
 namespace wick {
 namespace {
@@ -119,17 +122,47 @@ void unmap_pages(void* address, size_t bytes) noexcept { ::munmap(address, bytes
 
 namespace {
 
-void advise_whole_pages(void* address, size_t bytes, int advice) noexcept {
+// Whether the system took the advice.
+bool advise_whole_pages(void* address, size_t bytes, int advice) noexcept {
   const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
   const uintptr_t begin = (reinterpret_cast<uintptr_t>(address) + page - 1) / page * page;
   const uintptr_t end = (reinterpret_cast<uintptr_t>(address) + bytes) / page * page;
-  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, advice);  // NOLINT: an address, rounded
+  return begin >= end || ::madvise(reinterpret_cast<void*>(begin), end - begin, advice) == 0;  // NOLINT: an address, rounded
+}
+
+// Capability 14 of capabilities(7): its owner may lock any amount.
+bool may_lock_any_amount() {
+  constexpr unsigned kIpcLock = 14;
+  std::ifstream file("/proc/self/status");
+  constexpr std::string_view kKey = "CapEff:";
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(kKey)) return (std::strtoull(line.c_str() + kKey.size(), nullptr, 16) >> kIpcLock & 1) != 0;
+  }
+  return false;
 }
 
 }  // namespace
 
-void release_pages(void* address, size_t bytes) noexcept { advise_whole_pages(address, bytes, MADV_DONTNEED); }
+void release_pages(void* address, size_t bytes) noexcept {
+  // Locked pages only go with the second one, of Linux 5.18.
+  constexpr int kDontNeedLocked = 24;
+  if (!advise_whole_pages(address, bytes, MADV_DONTNEED)) (void)advise_whole_pages(address, bytes, kDontNeedLocked);
+}
 
-void use_small_pages(void* address, size_t bytes) noexcept { advise_whole_pages(address, bytes, MADV_NOHUGEPAGE); }
+void use_small_pages(void* address, size_t bytes) noexcept { (void)advise_whole_pages(address, bytes, MADV_NOHUGEPAGE); }
+
+void lock_memory() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && !may_lock_any_amount()) {
+    // A smaller limit would let it begin, and refuse memory later, in the middle of a request.
+    fail(ErrorCode::invalid_argument,
+         "this process may lock {} KiB of memory; set that limit to unlimited (ulimit -l unlimited, systemd's LimitMEMLOCK=infinity, "
+         "Docker's --ulimit memlock=-1)",
+         limit.rlim_cur / 1024);
+  }
+  // MCL_ONFAULT (Linux 4.4): else all of a file would be read at once, also what is never looked at.
+  if (::mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) != 0)
+    fail(ErrorCode::unsupported, "the system does not lock memory: {}", std::strerror(errno));
+}
 
 }  // namespace wick

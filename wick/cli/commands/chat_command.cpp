@@ -21,7 +21,7 @@ void chat_command(Console& console, const Arguments& arguments) {
       "  /set NAME VALUE          temperature, top_k, top_p, min_p, max_tokens, seed, thinking\n"
       "  /set           shows them\n"
       "  /tools FILE    a JSON array of the tools that the model may call\n"
-      "  /clear, /stats, /help, /quit\n"
+      "  /clear, /stats, /metrics, /help, /quit\n"
       "  A message of several lines begins and ends with \"\"\", or each line but the last ends with \\.\n");
   flags.examples({"wick chat --model FILE.gguf", "wick chat -m FILE.gguf --system \"Answer in one sentence.\" --temperature 0",
                   "wick chat -m FILE.gguf --chat-template chatml --prompt \"Who was Jane Austen?\""});

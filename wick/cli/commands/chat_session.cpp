@@ -17,6 +17,7 @@
 #include "wick/cli/load_model.h"
 #include "wick/cli/text_input.h"
 #include "wick/engine/chat.h"
+#include "wick/engine/engine_metrics.h"
 #include "wick/text/chat/chat_template.h"
 
 namespace wick {
@@ -34,6 +35,7 @@ constexpr const char* kCommands =
     "/tools FILE        a JSON array of the tools that the model may call\n"
     "/clear             begin anew\n"
     "/stats             tokens and speed of the last answer\n"
+    "/metrics           those of all answers so far, times, and use of the cache\n"
     "/help              print this list\n"
     "/quit              end, as Ctrl-D does\n"
     "\"\"\" begins and ends a message of several lines. Ctrl-C stops an answer or clears the line; a second one ends the program.\n";
@@ -151,6 +153,7 @@ class Conversation {
   void save(const std::string& path) const;
   void load(const std::string& path);
   void show_statistics() const;
+  void show_metrics() const;
   void print_json() const;
   [[nodiscard]] InputLine read_message(LineEditor& editor);
 
@@ -200,9 +203,34 @@ void Conversation::show_statistics() const {
   const auto rate = [](int64_t count, double seconds) {
     return seconds > 0 ? fmt::format(", {:.1f} tokens/s", static_cast<double>(count) / seconds) : "";
   };
-  console_.note(fmt::format("prompt {} tokens, {} of them cached{}; answer {} tokens{}; stopped by {}", last_.prompt_tokens,
+  const std::string drafted =
+      last_.draft_tokens > 0 ? fmt::format("; draft {} of {} tokens right", last_.accepted_tokens, last_.draft_tokens) : "";
+  console_.note(fmt::format("prompt {} tokens, {} of them cached{}; answer {} tokens{}{}; stopped by {}", last_.prompt_tokens,
                             last_.cached_tokens, rate(last_.prompt_tokens - last_.cached_tokens, last_.prefill_seconds),
-                            last_.completion_tokens, rate(last_.decode_steps, last_.decode_seconds), to_string(last_.stop_reason)));
+                            last_.completion_tokens, rate(last_.completion_tokens - 1, last_.decode_seconds), drafted,
+                            to_string(last_.stop_reason)));
+}
+
+// The engine's counters, on this terminal as /metrics of a server has them for Prometheus.
+void Conversation::show_metrics() const {
+  const EngineMetrics metrics = chat_.metrics();
+  uint64_t answers = 0;
+  for (const uint64_t count : metrics.finished) answers += count;
+  const auto line = [&](std::string_view name, const std::string& value) { console_.err << fmt::format("{:<22} {}\n", name, value); };
+  const auto mean = [](const LatencyHistogram& times) {
+    return times.count() == 0 ? std::string("-") : fmt::format("{:.1f} ms", 1000 * times.sum() / static_cast<double>(times.count()));
+  };
+  line("answers", fmt::format("{}, {} failed", answers, metrics.failed));
+  line("prompt tokens", fmt::format("{}, {} of them cached", metrics.prompt_tokens, metrics.prefix_hit_tokens));
+  line("answer tokens", fmt::to_string(metrics.generated_tokens));
+  line("time to first token", mean(metrics.time_to_first_token));
+  line("time between tokens", mean(metrics.inter_token));
+  const double rate = metrics.inter_token.sum() > 0 ? static_cast<double>(metrics.inter_token.count()) / metrics.inter_token.sum() : 0;
+  line("tokens per second", rate > 0 ? fmt::format("{:.1f}", rate) : "-");
+  line("KV cache",
+       fmt::format("{} of {} blocks in use, {} more keep prefixes", metrics.kv_blocks_used, metrics.kv_blocks, metrics.kv_blocks_kept));
+  if (metrics.draft_tokens > 0)
+    line("draft tokens", fmt::format("{}, {} of them right", metrics.draft_tokens, metrics.accepted_draft_tokens));
 }
 
 void Conversation::print_json() const {
@@ -331,6 +359,8 @@ bool Conversation::command(const std::string& line) {
     messages_.clear();
   } else if (name == "/stats") {
     show_statistics();
+  } else if (name == "/metrics") {
+    show_metrics();
   } else {
     fail(ErrorCode::invalid_argument, "no command '{}'; /help lists them", name);
   }
@@ -453,6 +483,8 @@ void add_chat_flags(Flags& flags, ChatCommandOptions& options, Console& console)
   add_threads(flags, generate.threads);
   add_adapter_files(flags, generate.adapters);
   add_precision(flags, generate.precision);
+  add_draft(flags, generate.draft);
+  add_mlock(flags, generate.mlock);
   flags.add_values("-r,--stop,--reverse-prompt", "TEXT", "stop an answer at this text, which is not printed; repeatable",
                    generate.params.stop);
   flags.add_switch("--json", "print the answer to one message as a JSON object: message, finish reason, tokens, timings", generate.json);
@@ -469,14 +501,20 @@ void chat(Console& console, const ChatCommandOptions& options, const std::functi
   const std::optional<std::string> message = first_message(console, generate);
   if (generate.json && !message) fail(ErrorCode::invalid_argument, "--json: answers one message; give --prompt, --file, or standard input");
   const std::filesystem::path path = resolve_model(console, generate.model);
+  lock_memory_if(generate.mlock);
   const LoadedModel loaded = load_model(console, path, open_device(), generate.precision);
   ChatTemplate chosen =
       choose_chat_template(find_chat_templates(loaded.file), options.chat_template, loaded.model->info().name, !options.tools_file.empty());
   if (!options.tools_file.empty() && !chosen.takes_tools()) console.warn("--tools: the chat template does not tell the model of tools");
   ChatCommandOptions resolved = options;
   load_adapters(generate.adapters, *loaded.model, resolved.generate.params);
+  const std::shared_ptr<LanguageModel> draft = load_draft(console, generate.draft, loaded, generate.precision);
   Chat chat(*loaded.model, loaded.tokenizer, std::move(chosen),
-            {.context = generate.context, .format = options.format, .answer = generate.format});
+            {.context = generate.context,
+             .format = options.format,
+             .answer = generate.format,
+             .draft = draft.get(),
+             .draft_tokens = generate.draft.tokens});
   resolved.generate.format.reset();  // the conversation holds answers to it, behind their reasoning
   resolve_with_model(console, resolved.generate, loaded);
   InterruptGuard interrupt;

@@ -182,6 +182,8 @@ void add_generate_flags(Flags& flags, GenerateOptions& options, Console& console
   flags.add_switch("--parse-special", "parse special tokens such as <|im_start|> in the prompt", options.params.parse_special);
   add_threads(flags, options.threads);
   add_precision(flags, options.precision);
+  add_draft(flags, options.draft);
+  add_mlock(flags, options.mlock);
   flags.add_switch("--json", "print one JSON object: text, tokens, log-probabilities, finish reason, timings", options.json);
   flags.add_integer("--logprobs,--top-logprobs", "with --json: also the N most likely tokens at each position (0)", options.top_logprobs, 0,
                     100);
@@ -217,9 +219,11 @@ void generate(Console& console, const GenerateOptions& options, const std::funct
   UnreadInput unread(console, options);
   unread.check();
   const std::filesystem::path path = resolve_model(console, options.model);
+  lock_memory_if(options.mlock);
   const LoadedModel loaded = load_model(console, path, open_device(), options.precision);
   if (counts) refuse_to_overwrite(loaded.file, options.receipt);
-  Generator generator(*loaded.model, loaded.tokenizer, choose_context(options, loaded.model->info()));
+  const std::shared_ptr<LanguageModel> draft = load_draft(console, options.draft, loaded, options.precision);
+  Generator generator(*loaded.model, loaded.tokenizer, choose_context(options, loaded.model->info()), draft.get(), options.draft.tokens);
   GenerateOptions resolved = options;
   load_adapters(options.adapters, *loaded.model, resolved.params);
   resolve_with_model(console, resolved, loaded);

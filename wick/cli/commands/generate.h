@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "wick/cli/console.h"
+#include "wick/cli/flags/draft_flags.h"
 #include "wick/cli/flags/flags.h"
 #include "wick/cli/flags/sampling_flags.h"
 #include "wick/cli/load_model.h"
@@ -25,10 +26,12 @@ struct GenerateOptions {
   GenerationParams params;
   bool limits_tokens = false;         // --max-tokens was given
   std::vector<std::string> adapters;  // of --lora
+  DraftChoice draft;
   SamplingFlags sampling;
   std::optional<OutputFormat> format;
   int64_t context = 0;  // 0: the model's
   int threads = 0;
+  bool mlock = false;
   Precision precision;
   bool json = false;
   int64_t top_logprobs = 0;

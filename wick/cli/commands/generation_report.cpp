@@ -15,6 +15,10 @@ std::string rate(int64_t tokens, double tokens_per_second) {
   return tokens > 0 && tokens_per_second > 0 ? fmt::format(", {:.1f} tokens/s", tokens_per_second) : "";
 }
 
+std::string drafted(const GenerationResult& result) {
+  return result.draft_tokens > 0 ? fmt::format("; draft {} of {} tokens right", result.accepted_tokens, result.draft_tokens) : "";
+}
+
 std::string timed(double seconds) { return seconds > 0 ? fmt::format(" in {:.3f} s", seconds) : ""; }
 
 std::string seed_remark(const GenerationReport& report, const GenerationParams& params) {
@@ -42,9 +46,9 @@ Json describe_logprobs(const Tokenizer& tokenizer, const std::vector<GeneratedLo
 std::string summary_line(const GenerationReport& report, const GenerationParams& params) {
   const GenerationResult& result = report.result;
   const auto count = static_cast<int64_t>(result.tokens.size());
-  return fmt::format("prompt {}{}; text {}{}; stopped by {}{}", format_counted(result.prompt_tokens, "token"),
+  return fmt::format("prompt {}{}; text {}{}{}; stopped by {}{}", format_counted(result.prompt_tokens, "token"),
                      rate(result.prompt_tokens, result.prefill_tokens_per_second()), format_counted(count, "token"),
-                     rate(result.decode_steps, result.decode_tokens_per_second()), to_string(result.stop_reason),
+                     rate(result.decode_steps, result.decode_tokens_per_second()), drafted(result), to_string(result.stop_reason),
                      seed_remark(report, params));
 }
 
@@ -52,10 +56,10 @@ std::string detailed_line(const GenerationReport& report, const GenerationParams
   const GenerationResult& result = report.result;
   const auto count = static_cast<int64_t>(result.tokens.size());
   const uint64_t memory = peak_resident_bytes();
-  return fmt::format("prefill {}{}{}; decode {}{}{}{}; stopped by {}{}{}", format_counted(result.prompt_tokens, "token"),
+  return fmt::format("prefill {}{}{}; decode {}{}{}{}{}; stopped by {}{}{}", format_counted(result.prompt_tokens, "token"),
                      timed(result.prefill_seconds), rate(result.prompt_tokens, result.prefill_tokens_per_second()),
                      format_counted(count, "token"), result.decode_steps > 0 ? timed(result.decode_seconds) : "",
-                     rate(result.decode_steps, result.decode_tokens_per_second()),
+                     rate(result.decode_steps, result.decode_tokens_per_second()), drafted(result),
                      report.first_text_after > 0 ? fmt::format("; first text {:.0f} ms after start", report.first_text_after * 1000) : "",
                      to_string(result.stop_reason), memory > 0 ? "; peak memory " + format_bytes(memory) : "", seed_remark(report, params));
 }
@@ -84,6 +88,10 @@ std::string result_json(const LoadedModel& loaded, const GenerationReport& repor
   json["seed"] = result.seed;
   json["temperature"] = decimal_of(params.sampling.temperature);
   json["usage"] = {{"prompt_tokens", result.prompt_tokens}, {"completion_tokens", result.tokens.size()}};
+  if (result.draft_tokens > 0) {
+    json["usage"]["draft_tokens"] = result.draft_tokens;
+    json["usage"]["accepted_draft_tokens"] = result.accepted_tokens;
+  }
   Json timings = {{"load_seconds", loaded.load_seconds},
                   {"prefill_seconds", result.prefill_seconds},
                   {"time_to_first_token_seconds", result.time_to_first_token},

@@ -17,6 +17,8 @@ void serve_command(Console& console, const Arguments& arguments) {
   add_context(flags, served.context, "context size in tokens, prompt and answer together (the model's, at most 4096)", 1);
   add_threads(flags, threads);
   add_precision(flags, served.precision);
+  add_draft(flags, served.draft);
+  add_mlock(flags, served.mlock);
   add_device(flags, device);
   add_request_defaults(flags, served);
   add_serving_flags(flags, options);

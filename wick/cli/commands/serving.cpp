@@ -128,7 +128,9 @@ std::shared_ptr<server::Service> load_service(const Console& console, const Serv
   }
   // The engine's alone, so that it can let go of it.
   std::shared_ptr<LanguageModel> model(loaded, loaded->model.get());
-  service->engine = std::make_unique<Engine>(std::move(model), loaded->tokenizer, engine);
+  service->draft = load_draft(console, served.draft, *loaded, served.precision);
+  if (service->draft != nullptr) engine.speculation.most = served.draft.tokens;
+  service->engine = std::make_unique<Engine>(std::move(model), loaded->tokenizer, engine, service->draft.get());
   service->constraints = std::make_unique<ConstraintCompiler>(loaded->tokenizer);
   for (const std::string& adapter : options.adapters) {
     const size_t equals = adapter.find('=');
@@ -245,6 +247,7 @@ void serve_model(Console& console, ServingOptions options, const ServedModel& se
       fail(ErrorCode::invalid_argument, "--lora {}: must be NAME=FILE", adapter);
   }
   const std::filesystem::path path = resolve_model(console, served.model);
+  lock_memory_if(served.mlock);
   if (serve.model_ref.empty()) serve.model_ref = options.alias.empty() ? name_of(path) : options.alias;
   if (serve.worker_id.empty()) serve.worker_id = server::random_id("worker-");
   serve.device = served.device_name;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "wick/cli/console.h"
+#include "wick/cli/flags/draft_flags.h"
 #include "wick/cli/flags/flags.h"
 #include "wick/cli/flags/sampling_flags.h"
 #include "wick/cli/load_model.h"
@@ -38,6 +39,8 @@ struct ServedModel {
   std::string model;  // as --model has it
   int64_t context = 0;
   Precision precision;
+  DraftChoice draft = {};
+  bool mlock = false;
   std::string device_name;  // "cpu:0", before it is open
   server::RequestDefaults defaults = {};
   SamplingFlags sampling = {};  // in place of the model's own

@@ -22,6 +22,7 @@ constexpr auto kWickSubcommands = std::to_array<Subcommand>({
     {"pull", "download a model from a hub", pull_command},
     {"list", "list the models that were downloaded", list_command},
     {"rm", "remove a model that was downloaded", rm_command},
+    {"info", "show what this program finds here, or what a model is", info_command},
     {"inspect", "show the metadata and tensors of a model file", inspect_command},
     {"tokenize", "turn text into token ids", tokenize_command},
     {"detokenize", "turn token ids into text", detokenize_command},

@@ -14,6 +14,7 @@ namespace wick {
 // The bodies of the subcommands. The program's name is that of the subcommand: "wick bench".
 void run_command(Console& console, const Arguments& arguments);
 void serve_command(Console& console, const Arguments& arguments);
+void info_command(Console& console, const Arguments& arguments);
 void inspect_command(Console& console, const Arguments& arguments);
 void tokenize_command(Console& console, const Arguments& arguments);
 void detokenize_command(Console& console, const Arguments& arguments);

@@ -182,6 +182,8 @@ int run_worker(Console& console, const Arguments& arguments) {
                   {.model = options.model,
                    .context = options.context,
                    .precision = options.precision,
+                   .draft = options.draft,
+                   .mlock = options.mlock,
                    .device_name = options.requested_device,
                    .defaults = {.params = options.params,
                                 .max_tokens = options.limits_tokens ? std::optional(options.params.max_tokens) : std::nullopt},

@@ -10,6 +10,7 @@
 
 #include "wick/base/ascii.h"
 #include "wick/base/fail.h"
+#include "wick/base/process.h"
 #include "wick/base/suggest.h"
 #include "wick/cli/build_info.h"
 #include "wick/cli/flags/flag_sources.h"
@@ -513,6 +514,20 @@ Flags::Added add_context(Flags& flags, int64_t& context, const std::string& desc
 
 void add_threads(Flags& flags, int& threads) {
   flags.add_integer("-t,--threads", "threads to compute with, 1 to 1024 (default: one per usable core)", threads, 1, 1024);
+}
+
+void add_mlock(Flags& flags, bool& mlock) {
+  flags.add_switch("--mlock",
+                   "keep the model in memory: the system neither swaps it out nor drops its pages (needs an unlimited ulimit -l)", mlock);
+}
+
+void lock_memory_if(bool mlock) {
+  if (!mlock) return;
+  try {
+    lock_memory();
+  } catch (const Error& error) {
+    throw Error(error, fmt::format("--mlock: {}", error.what()));
+  }
 }
 
 void add_json(Flags& flags, bool& json) { flags.add_switch("--json", "print JSON", json); }

@@ -143,6 +143,9 @@ void add_model(
     const std::string& description = "a GGUF model, or a folder: one with such a file, or Hugging Face's (default: Wick's model)");
 Flags::Added add_context(Flags& flags, int64_t& context, const std::string& description, int64_t minimum);
 void add_threads(Flags& flags, int& threads);
+// --mlock; lock_memory_if() does what it says. Errors: lock_memory()'s, naming the flag.
+void add_mlock(Flags& flags, bool& mlock);
+void lock_memory_if(bool mlock);
 void add_json(Flags& flags, bool& json);
 // --quiet and --verbose.
 void add_verbosity(Flags& flags, Console& console);
