@@ -8,6 +8,7 @@
 #include "wick/server/event_stream.h"
 #include "wick/server/generation_fields.h"
 #include "wick/server/jobs.h"
+#include "wick/server/narration.h"
 #include "wick/server/prompt_length.h"
 
 namespace wick::server {
@@ -19,10 +20,12 @@ Json optional_text(const std::optional<std::string>& text) { return text ? Json(
 
 double milliseconds(double seconds) { return seconds * 1000; }
 
-// The events of a job: started, token …, metrics, end, [DONE]; or error, [ERROR].
+// The events of a job: started, narration, token …, metrics, narration, end, [DONE]; or narration, error, [ERROR].
 class JobWriter final : public AnswerWriter {
  public:
-  explicit JobWriter(std::shared_ptr<Job> job) : job_(std::move(job)) {}
+  JobWriter(std::shared_ptr<Job> job, std::string correlation_id) : job_(std::move(job)), correlation_id_(std::move(correlation_id)) {}
+
+  void narrate(const Narration& narration) { job_->write(json_event(narration_json(narration, job_->id(), correlation_id_))); }
 
   void token(const Choice& choice, const TokenEvent& event) override {
     if (event.text.empty()) return;
@@ -40,6 +43,7 @@ class JobWriter final : public AnswerWriter {
                             {"queued_ms", milliseconds(timings.queued)},
                             {"prompt_tokens", event.usage.prompt_tokens},
                             {"cached_tokens", event.usage.cached_tokens}}));
+    narrate(narrate_end(event));
     job_->write(json_event({{"type", "end"},
                             {"tokens_out", event.usage.completion_tokens},
                             {"decode_time_ms", milliseconds(timings.decode)},
@@ -55,6 +59,7 @@ class JobWriter final : public AnswerWriter {
   }
 
   void fail(const ApiError& error) override {
+    narrate(narrate_error(error));
     job_->write(json_event({{"type", "error"}, {"code", error.code()}, {"message", error.what()}, {"retriable", error.can_retry()}}));
     job_->write(event_text(std::string("[ERROR] ") + error.what()));
     job_->end();
@@ -62,6 +67,7 @@ class JobWriter final : public AnswerWriter {
 
  private:
   std::shared_ptr<Job> job_;
+  std::string correlation_id_;
   int64_t index_ = 0;
   bool cancelled_ = false;
 };
@@ -154,8 +160,10 @@ void create_job(Worker& worker, Jobs& jobs, const HttpRequest& http, const Excha
   Request request = read_request(http, *service, streams);
   const std::shared_ptr<Job> job = jobs.create();
   job->write(json_event({{"type", "started"}, {"job_id", job->id()}, {"model", service->model_id}, {"started_at", Worker::unix_time()}}));
+  auto writer = std::make_unique<JobWriter>(job, http.request_id);
+  writer->narrate(narrate_start(service->model_id, service->engine->info().device));
   try {
-    job->set_answer(Answer::start(worker, service, std::move(request), nullptr, std::make_unique<JobWriter>(job)));
+    job->set_answer(Answer::start(worker, service, std::move(request), nullptr, std::move(writer)));
   } catch (const ApiError& error) {
     job->end();
     throw;
