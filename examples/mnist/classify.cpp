@@ -34,14 +34,14 @@ void Result::print() const {
   }
 }
 
-Result classify(const wick::nn::Module& net, const Images& images, int64_t batch, const wick::Device& device) {
+Result classify(const wick::nn::Module& net, const Images& images, int64_t batch, const wick::Device& device, wick::DType dtype) {
   const wick::NoGradScope no_grad;
   Result result;
   std::vector<int64_t> indices;
   for (int64_t first = 0; first < images.size(); first += batch) {
     indices.resize(static_cast<size_t>(std::min(batch, images.size() - first)));
     std::iota(indices.begin(), indices.end(), first);
-    const wick::Tensor logits = net.forward(batch_of(images, indices, {}, device));
+    const wick::Tensor logits = net.forward(batch_of(images, indices, {}, device).to_dtype(dtype)).to_dtype(wick::DType::f32);
     const wick::Tensor labels = labels_of(images, indices, device);
     result.loss += wick::nn::cross_entropy(logits, labels).item() * static_cast<double>(indices.size());
     const std::vector<uint32_t> seen = logits.argmax(-1).to_vector<uint32_t>();

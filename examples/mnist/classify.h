@@ -20,6 +20,8 @@ struct Result {
   void print() const;
 };
 
-[[nodiscard]] Result classify(const wick::nn::Module& net, const Images& images, int64_t batch, const wick::Device& device);
+// `dtype`: of the net.
+[[nodiscard]] Result classify(const wick::nn::Module& net, const Images& images, int64_t batch, const wick::Device& device,
+                              wick::DType dtype = wick::DType::f32);
 
 }  // namespace mnist

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "classify.h"
@@ -27,6 +28,7 @@ constexpr const char* kUsage =
     "  --device NAME       cpu, vulkan:0, ... (cpu)\n"
     "  --threads N         of the CPU; 0: all (0)\n"
     "  --model FILE        the net (FOLDER/mnist.safetensors)\n"
+    "  --dtype NAME        of the net while it reads: f32, bf16, f16; auto: bf16 where the device computes with it, else f32 (auto)\n"
     "train:\n"
     "  --epochs N          how often each image is seen (20)\n"
     "  --learning-rate X   the highest of one cycle (0.006)\n"
@@ -53,17 +55,29 @@ Result run_train(Options& options, const Images& images, const wick::Device& dev
   return train(images, train_options, device);
 }
 
+// The device tells what it can do: its kind says nothing of that.
+wick::DType dtype_for(const std::string& name, const wick::Device& device) {
+  if (name == "auto") return device.supports_bf16() ? wick::DType::bf16 : wick::DType::f32;
+  const std::optional<wick::DType> dtype = wick::parse_dtype(name);
+  if (!dtype || !wick::is_float(*dtype)) {
+    throw wick::Error(wick::ErrorCode::invalid_argument, "--dtype " + name + ": must be auto, f32, bf16 or f16");
+  }
+  return *dtype;
+}
+
 Result run_classify(Options& options, const Images& images, const wick::Device& device) {
   const std::string model = options["--model"].empty() ? options["--data"] + "/mnist.safetensors" : options["--model"];
-  const nn::VarBuilder builder(wick::open_tensor_source(model, device), wick::DType::f32, device);
+  const wick::DType dtype = dtype_for(options["--dtype"], device);
+  const nn::VarBuilder builder(wick::open_tensor_source(model, device), dtype, device);
   const int64_t batch = options["--batch"].empty() ? 200 : std::stoll(options["--batch"]);
   if (batch < 1) throw wick::Error(wick::ErrorCode::invalid_argument, "--batch must be at least 1");
   const auto start = std::chrono::steady_clock::now();
-  const auto run = [&](const nn::Module& net) { return classify(net, images, batch, device); };
+  const auto run = [&](const nn::Module& net) { return classify(net, images, batch, device, dtype); };
   // The net that `mnist train` saves has no third convolution.
   const Result result = builder.contains_tensor("conv3.weight") ? run(PublishedNet(builder)) : run(SmallNet(builder));
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  std::fprintf(stderr, "%.0f images per second\n", static_cast<double>(images.size()) / seconds);
+  std::fprintf(stderr, "%.0f images per second in %s\n", static_cast<double>(images.size()) / seconds,
+               std::string(wick::to_string(dtype)).c_str());
   return result;
 }
 
@@ -86,6 +100,7 @@ int run(int argc, char** argv) {
                      {"--device", "cpu"},
                      {"--threads", "0"},
                      {"--model", ""}};
+  if (!train) options.insert({"--dtype", "auto"});
   if (train)
     options.insert({{"--epochs", ""}, {"--learning-rate", ""}, {"--seed", ""}, {"--hold-out", ""}, {"--save", ""}, {"--plot", ""}});
   if (argc > 1 && std::string(argv[argc - 1]) == "--help") {
