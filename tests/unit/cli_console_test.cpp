@@ -1,7 +1,10 @@
 // How programs end, and which model they open.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <new>
@@ -11,12 +14,12 @@
 #include <thread>
 #include <vector>
 
-#include <algorithm>
 #include "unit/temporary_folder.h"
 #include "wick/base/fail_with.h"
 #include "wick/base/log.h"
 #include "wick/cli/commands/wick_command.h"
 #include "wick/cli/console.h"
+#include "wick/cli/flags/flag_sources.h"
 #include "wick/cli/flags/flags.h"
 #include "wick/cli/flags/wrap.h"
 #include "wick/cli/hub/model_path.h"
@@ -166,6 +169,34 @@ TEST(WickCommand, HelpOfASubcommandIsTheSameInBothSpellings) {
   EXPECT_EQ(one.code, 0);
   EXPECT_EQ(one.out, run([](Console& console) { return run_wick(console, {"run", "--help"}); }).out);
   EXPECT_EQ(run([](Console& console) { return run_wick(console, {"help", "rum"}); }).code, 2);
+}
+
+TEST(WickCommand, EachSubcommandHasItsSectionInAConfigurationFile) {
+  std::vector<std::string> sections;
+  run([&](Console& console) {
+    std::vector<CommandRecord> open = {describe_wick(console)};
+    while (!open.empty()) {
+      const CommandRecord command = open.back();
+      open.pop_back();
+      open.insert(open.end(), command.subcommands.begin(), command.subcommands.end());
+      if (command.subcommands.empty()) sections.push_back(section_of(command.name));
+    }
+    return 0;
+  });
+  EXPECT_THAT(sections, testing::UnorderedElementsAreArray(kConfigurationSections));
+}
+
+TEST(WickCommand, NamesInOtherSectionsOfAConfigurationFileAreCheckedToo) {
+  const TemporaryFolder folder;
+  const std::string file = (folder / "wick.toml").string();
+  const auto printed = [&](const std::string& text) {
+    std::ofstream(file) << text;
+    return run([&](Console& console) { return run_wick(console, {"devices", "--config", file}); });
+  };
+  EXPECT_EQ(printed("[serve]\nport = 1\n[gguf.set]\nremove = \"a.b\"\n[chat]\nsystem = \"a\"\n").code, 0);
+  EXPECT_EQ(printed("[serve]\nprot = 1\n").err,
+            "wick devices: error: " + file + ": [serve]: 'prot' is no flag of wick serve (did you mean --port?)\n");
+  EXPECT_THAT(printed("[devices.x]\nport = 1\n").err, testing::HasSubstr("section [devices.x] is no subcommand"));
 }
 
 // One name for one thing: what two commands share has one meaning, and every line of a help text fits.

@@ -98,7 +98,7 @@ TEST(Flags, TheCommandLineWinsOverTheEnvironmentAndThatOverTheFile) {
   const TemporaryFolder folder;
   const std::string file = (folder / "wick.toml").string();
   std::ofstream(file)
-      << "# comment\ncount = 2\n[run]\ncount = 3\ntext = \"a, b # c\"\nseveral = [\"x y\", \"z\"]\nflag = true\n[other]\ncount = 9\n";
+      << "# comment\ncount = 2\n[run]\ncount = 3\ntext = \"a, b # c\"\nseveral = [\"x y\", \"z\"]\nflag = true\n[chat]\ncount = 9\n";
   const Parsed from_file = parse({"--config", file});
   EXPECT_EQ(from_file.error, "nothing was thrown");
   EXPECT_EQ(from_file.count, 3);  // the section is about this command alone
@@ -129,6 +129,10 @@ TEST(Flags, ValuesFromElsewhereAreCheckedAndNameTheirOrigin) {
   EXPECT_EQ(error_with("[run]\ncuont = 2\n"), file + ": 'cuont' is no flag of tool (did you mean --count?)");
   EXPECT_EQ(error_with("cuont = 2\n"), file + ": 'cuont' is no flag of tool (did you mean --count?)");
   EXPECT_EQ(error_with("count 2\n"), file + ": 'count 2' is not NAME = VALUE; begin a comment with #, a section with [");
+  EXPECT_EQ(error_with("[rnu]\ncount = 2\n"), file + ": section [rnu] is no subcommand (did you mean run?)");
+  for (const std::string section : {"run.x", "gguf", "gguf.set.x", "a.a.a", "tool"}) {
+    EXPECT_THAT(error_with("[" + section + "]\ncount = 2\n"), HasSubstr(file + ": section [" + section + "] is no subcommand"));
+  }
   EXPECT_THAT(error_with("[run]\ntext = a b\n"), HasSubstr("'text' has 2 values and takes one"));
   EXPECT_THAT(error_with("count = 1\ntext = \"x\"\ncount = 2\n"), HasSubstr("'count' is set twice"));
   EXPECT_THAT(parse({"--config", (folder / "none.toml").string()}).error, HasSubstr("no such file"));

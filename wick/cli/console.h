@@ -14,6 +14,7 @@
 namespace wick {
 
 struct CommandRecord;
+struct SectionFlags;
 
 // How programs end; --help says the same.
 inline constexpr int kExitSuccess = 0;
@@ -38,8 +39,7 @@ struct Console {
   std::string fake_probe = {};                               // for tests: WICK_FAKE_PROBE (FakeProbe::parse)
   std::string fake_holes = {};                               // for tests: WICK_FAKE_HOLES (FakeHoles::parse)
   std::map<std::string, std::string> environment = {};       // the variables WICK_…
-  std::vector<std::string> sections = {};                    // that a configuration file may have; empty: any
-  std::function<std::vector<std::string>()> all_flags = {};  // the names of all subcommands' flags; empty: there are no subcommands
+  std::function<std::vector<SectionFlags>()> sections = {};  // of the subcommands, for configuration files; empty: there are none
   std::function<void(const CommandRecord&)> on_record = {};  // gets what is known of a command instead of running it
   SettingSpelling spelling = {};                             // the command's flags for settings; none before it has parsed its flags
 

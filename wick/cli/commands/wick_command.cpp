@@ -11,6 +11,7 @@
 #include "wick/cli/build_info.h"
 #include "wick/cli/commands/chat_session.h"
 #include "wick/cli/commands/subcommands.h"
+#include "wick/cli/flags/flag_sources.h"
 
 namespace wick {
 namespace {
@@ -69,18 +70,17 @@ CommandGroup wick_group() {
           .subcommands = kWickSubcommands};
 }
 
-// The long names of a command's flags, and of those of its subcommands.
-std::vector<std::string> flags_of(const CommandRecord& command) {
-  std::vector<std::string> names;
+// What configuration files may have for the command, or for those below it.
+void append_sections(const CommandRecord& command, std::vector<SectionFlags>& sections) {
+  for (const CommandRecord& subcommand : command.subcommands) append_sections(subcommand, sections);
+  if (!command.subcommands.empty()) return;
+  SectionFlags own{.section = section_of(command.name), .flags = {}};
   for (const FlagRecord& flag : command.flags) {
     if (flag.positional) continue;
-    names.push_back(flag.name);
-    names.insert(names.end(), flag.aliases.begin(), flag.aliases.end());
+    own.flags.push_back(flag.name);
+    own.flags.insert(own.flags.end(), flag.aliases.begin(), flag.aliases.end());
   }
-  for (const CommandRecord& subcommand : command.subcommands) {
-    for (std::string& name : flags_of(subcommand)) names.push_back(std::move(name));
-  }
-  return names;
+  sections.push_back(std::move(own));
 }
 
 void dispatch(Console& console, const Arguments& arguments) {
@@ -92,8 +92,11 @@ void dispatch(Console& console, const Arguments& arguments) {
     console.out << build_info_json() << '\n';
     return;
   }
-  for (const Subcommand& subcommand : kWickSubcommands) console.sections.emplace_back(subcommand.name);
-  console.all_flags = [&console] { return flags_of(describe_wick(console)); };
+  console.sections = [&console] {
+    std::vector<SectionFlags> sections;
+    append_sections(describe_wick(console), sections);
+    return sections;
+  };
   run_group(console, wick_group(), arguments);
 }
 

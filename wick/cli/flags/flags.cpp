@@ -83,6 +83,23 @@ std::string variable_of(const std::string& name) {
   return variable;
 }
 
+bool has_flag(const SectionFlags& section, const std::string& name) {
+  return name != "config" && std::find(section.flags.begin(), section.flags.end(), "--" + name) != section.flags.end();
+}
+
+// An entry for a command that is not the one that runs: the names must be known all the same, as far as this program knows them.
+void check_other_section(const std::string& file, const ConfigurationEntry& entry, const std::vector<SectionFlags>& known) {
+  const std::vector<std::string> sections(kConfigurationSections.begin(), kConfigurationSections.end());
+  if (std::find(sections.begin(), sections.end(), entry.section) == sections.end()) {
+    fail(ErrorCode::invalid_argument, "{}: section [{}] is no subcommand{}", file, entry.section, did_you_mean(entry.section, sections));
+  }
+  const auto found = std::find_if(known.begin(), known.end(), [&](const SectionFlags& other) { return other.section == entry.section; });
+  if (found != known.end() && !has_flag(*found, entry.name)) {
+    fail(ErrorCode::invalid_argument, "{}: [{}]: '{}' is no flag of wick {}{}", file, entry.section, entry.name, found->section,
+         did_you_mean("--" + entry.name, found->flags));
+  }
+}
+
 }  // namespace
 
 int64_t parse_integer(std::string_view flag, std::string_view text, int64_t minimum, int64_t maximum) {
@@ -371,12 +388,11 @@ void Flags::read_environment() {
 void Flags::read_configuration() {
   if (configuration_.empty()) return;
   const std::string own = section_of(console_.name);
+  const std::vector<SectionFlags> others = console_.sections ? console_.sections() : std::vector<SectionFlags>();
   for (const ConfigurationEntry& entry : read_configuration_file(configuration_)) {
-    const std::string first = entry.section.substr(0, entry.section.find('.'));
     if (!entry.section.empty() && entry.section != own) {
-      const std::vector<std::string>& known = console_.sections;
-      if (known.empty() || std::find(known.begin(), known.end(), first) != known.end()) continue;
-      fail(ErrorCode::invalid_argument, "{}: section [{}] is no subcommand{}", configuration_, entry.section, did_you_mean(first, known));
+      check_other_section(configuration_, entry, others);
+      continue;
     }
     Flag* flag = find("--" + entry.name);
     if (flag == nullptr || flag->record.name == "--config") {
@@ -384,8 +400,7 @@ void Flags::read_configuration() {
                                               did_you_mean("--" + entry.name, long_names()));
       if (!entry.section.empty()) fail(ErrorCode::invalid_argument, "{}", message);
       // Before the first section is what is for all subcommands that have such a flag.
-      const std::vector<std::string> others = console_.all_flags ? console_.all_flags() : std::vector<std::string>();
-      if (std::find(others.begin(), others.end(), "--" + entry.name) != others.end()) continue;
+      if (std::any_of(others.begin(), others.end(), [&](const SectionFlags& other) { return has_flag(other, entry.name); })) continue;
       fail(ErrorCode::invalid_argument, "{}{}", message, others.empty() ? "" : ", nor of another subcommand");
     }
     if (entry.values.size() != 1 && !flag->record.multiple) {
