@@ -95,15 +95,15 @@ std::vector<T> numbers(size_t count) {
 
 template <class T>
 void time_numbers(const std::string& set, const cpu::NumberLoops<T>& loops) {
-  constexpr size_t kMost = 4096;
+  constexpr size_t kMax = 4096;
   const std::string type = fmt::format("{}{}", std::is_floating_point_v<T> ? "f" : std::is_signed_v<T> ? "i" : "u", 8 * sizeof(T));
-  const std::vector<T> x = numbers<T>(kMost);
+  const std::vector<T> x = numbers<T>(kMax);
   const std::vector<T> y(x.rbegin(), x.rend());
-  std::vector<T> out(kMost);
-  std::vector<uint8_t> flags(kMost);
-  std::vector<double> wide(kMost);
-  std::vector<uint32_t> places(kMost);
-  for (const size_t n : {kMost, size_t{100}}) {
+  std::vector<T> out(kMax);
+  std::vector<uint8_t> flags(kMax);
+  std::vector<double> wide(kMax);
+  std::vector<uint32_t> places(kMax);
+  for (const size_t n : {kMax, size_t{100}}) {
     const auto name = [&](const char* loop, std::string_view kind) {
       return fmt::format("{}/loops/{}/{}/{}/{}", set, type, loop, kind, n);
     };

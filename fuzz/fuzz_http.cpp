@@ -125,7 +125,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   // The last byte tells the size of the pieces.
   if (size == 0) return 0;
   Connection connection({data, size - 1}, size_t{data[size - 1]} * data[size - 1] + 1);
-  boost::beast::flat_buffer buffer{wick::server::kMostBuffered};
+  boost::beast::flat_buffer buffer{wick::server::kMaxBuffered};
   for (bool goes_on = true; goes_on;) {
     error_code error;
     while (!error && !wick::server::skip_empty_lines(buffer)) buffer.commit(connection.read_some(buffer.prepare(4'000), error));

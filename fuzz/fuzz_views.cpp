@@ -35,10 +35,19 @@ class Input {
   int dim() { return static_cast<int>(byte() % 11) - 5; }
   // Small ones mostly, those around the limits of the type often, any at times.
   int64_t number() {
-    static constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
-    static constexpr std::array<int64_t, 12> kEdges = {
-        kMost,     kMost - 1,           -kMost,           -kMost - 1,       int64_t{1} << 62, (int64_t{1} << 62) + 1,
-        kMost / 2, -(int64_t{1} << 62), int64_t{1} << 61, int64_t{1} << 32, int64_t{1} << 31, -1};
+    static constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+    static constexpr std::array<int64_t, 12> kEdges = {kMax,
+                                                       kMax - 1,
+                                                       -kMax,
+                                                       -kMax - 1,
+                                                       int64_t{1} << 62,
+                                                       (int64_t{1} << 62) + 1,
+                                                       kMax / 2,
+                                                       -(int64_t{1} << 62),
+                                                       int64_t{1} << 61,
+                                                       int64_t{1} << 32,
+                                                       int64_t{1} << 31,
+                                                       -1};
     const uint8_t kind = byte();
     if (kind < 160) return static_cast<int64_t>(kind % 32) - 4;
     if (kind < 240) return kEdges[kind % kEdges.size()];

@@ -220,12 +220,12 @@ int dim_value(int64_t dim, const char* function) {
 }
 
 void refuse_value(nb::handle object, std::string_view what) {
-  constexpr size_t kMostShown = 60;
+  constexpr size_t kMaxShown = 60;
   std::string shown = fmt::format("a value of type {}", wick_python::type_name(object));
   if (PyLong_Check(object.ptr()) || PyFloat_Check(object.ptr()) || PyUnicode_Check(object.ptr())) {
     const nb::object text = nb::steal(PyObject_Repr(object.ptr()));
     if (!text.is_valid()) PyErr_Clear();  // an int of more digits than Python writes
-    if (text.is_valid() && nb::len(text) <= kMostShown) shown = nb::cast<std::string>(text);
+    if (text.is_valid() && nb::len(text) <= kMaxShown) shown = nb::cast<std::string>(text);
   }
   fail_type(fmt::format("{}: {} is of the wrong type, or too large", what, shown));
 }

@@ -106,9 +106,8 @@ void pack_numbers(std::vector<std::unique_ptr<std::vector<T>>>& store, std::vect
 // A list of values of one kind; whole numbers are i64, or f64 where floats are among them.
 // NOLINTNEXTLINE(misc-no-recursion): as deep as the lists
 wick::GgufArray array_value(nb::handle object, const std::string& key, int depth, ValueStore& store) {
-  constexpr int kMostLists = 32;  // within each other
-  if (depth == kMostLists)
-    throw nb::value_error(fmt::format("save_gguf: {}: more than {} lists within each other", key, kMostLists).c_str());
+  constexpr int kMaxLists = 32;  // within each other
+  if (depth == kMaxLists) throw nb::value_error(fmt::format("save_gguf: {}: more than {} lists within each other", key, kMaxLists).c_str());
   const nb::tuple items = nb::tuple(nb::borrow(object));
   wick::GgufArray array;
   array.element_type = wick::GgufType::i64;

@@ -14,7 +14,7 @@
 namespace wick_python {
 namespace {
 
-constexpr int kMostSweeps = 60;
+constexpr int kMaxSweeps = 60;
 
 // Row-major.
 struct Matrix {
@@ -215,7 +215,7 @@ Matrix diagonalize(Matrix& a) {
   }
   Matrix v = Matrix::identity(a.rows);
   bool moved = true;
-  for (int sweep = 0; moved && sweep < kMostSweeps; ++sweep) {
+  for (int sweep = 0; moved && sweep < kMaxSweeps; ++sweep) {
     moved = false;
     for (int64_t p = 0; p < a.rows; ++p) {
       for (int64_t q = p + 1; q < a.rows; ++q) {
@@ -277,7 +277,7 @@ Singular decompose_tall(Matrix a, bool full) {
   }
   Matrix v = Matrix::identity(a.columns);
   bool moved = true;
-  for (int sweep = 0; moved && sweep < kMostSweeps; ++sweep) {
+  for (int sweep = 0; moved && sweep < kMaxSweeps; ++sweep) {
     moved = false;
     for (int64_t p = 0; p < a.columns; ++p) {
       for (int64_t q = p + 1; q < a.columns; ++q) {

@@ -36,7 +36,7 @@ const Run* find_op(std::string_view name) {
 namespace {
 
 // Failures of an op beyond these are only counted.
-constexpr int kMostMessages = 12;
+constexpr int kMaxMessages = 12;
 
 std::vector<Device> devices_with_values() {
   std::vector<Device> devices;
@@ -173,7 +173,7 @@ TEST_P(Goldens, Agree) {
       ++runs;
       const std::string wrong = outcome(entry, device);
       if (wrong.empty()) continue;
-      if (++failures <= kMostMessages) ADD_FAILURE() << entry.name << " on " << device.location().to_string() << ": " << wrong;
+      if (++failures <= kMaxMessages) ADD_FAILURE() << entry.name << " on " << device.location().to_string() << ": " << wrong;
     }
   }
   EXPECT_EQ(failures, 0) << "of " << runs << " cases";

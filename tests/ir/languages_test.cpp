@@ -37,14 +37,14 @@ std::vector<Language> languages() {
 
 // What the leg texts has time for. The rest of the library's kernels is reached by other seeds: WICK_TEXT_SEED=7.
 TEST(Texts, OfALanguageAreThreeHundredAtMost) {
-  constexpr std::size_t kMost = 300;
+  constexpr std::size_t kMax = 300;
   for (const auto& [dialect, devices] : languages()) {
     std::set<std::string> distinct;
     for (const DeviceCaps& caps : devices) {
       for (const Text& text : texts(dialect, caps)) distinct.insert(text.text);
     }
     fmt::print("{}: {} distinct texts\n", dialect.name, distinct.size());
-    EXPECT_LE(distinct.size(), kMost) << dialect.name;
+    EXPECT_LE(distinct.size(), kMax) << dialect.name;
   }
 }
 

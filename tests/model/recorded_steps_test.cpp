@@ -180,7 +180,7 @@ TEST_P(RecordedStepsTest, OfManyShapesTheLatestAreKept) {
   for (int64_t rows = 1; rows <= 40; ++rows) {
     for (int32_t value = 1; value <= 3; ++value) ASSERT_EQ(run(rows, value), static_cast<float>(value * rows));
   }
-  EXPECT_EQ(steps.size(), RecordedSteps::kMost);
+  EXPECT_EQ(steps.size(), RecordedSteps::kMax);
   EXPECT_EQ(steps.runs(), 120);
   EXPECT_EQ(steps.recordings(), 40);
   EXPECT_EQ(steps.replays(), 40);

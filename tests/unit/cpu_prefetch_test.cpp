@@ -89,7 +89,7 @@ void learn(PrefetchTable& table, int64_t best = 8192, int64_t bytes = PrefetchTa
   table.note_weights(&weights, bytes);
   table.note_weights(&weights, bytes);
   for (int run = 0; run < 10'000 && used_distance(table, kStream, -2) == -2; ++run) {
-    table.run(kStream, 0, PrefetchTable::kLeastRunBytes, [&](int64_t distance) {
+    table.run(kStream, 0, PrefetchTable::kMinRunBytes, [&](int64_t distance) {
       const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(distance == best ? 5 : 20);
       while (std::chrono::steady_clock::now() < end) {}
     });
@@ -164,7 +164,7 @@ TEST(PrefetchTable, LearnsNothingFromWeightsThatACoresOwnCachesHold) {
   for (int pass = 0; pass < 10; ++pass) table.note_weights(&weights, PrefetchTable::kSharedCachePassBytes / 2);
   for (int run = 0; run < 2'000; ++run) {
     EXPECT_EQ(used_distance(table, kStream, 1024), 1024);
-    table.run(kStream, 1024, PrefetchTable::kLeastRunBytes, [](int64_t distance) { EXPECT_EQ(distance, 1024); });
+    table.run(kStream, 1024, PrefetchTable::kMinRunBytes, [](int64_t distance) { EXPECT_EQ(distance, 1024); });
   }
   EXPECT_TRUE(table.known().empty());
 }

@@ -51,12 +51,12 @@ TEST(Readback, GivesWhatWasThereWhenItWasQueued) {
 TEST(Readback, LargeOnesAndThoseThatNobodyWaitsForAreDoneBeforeTheirMemoryGoes) {
   for (const Device& device : readback_devices()) {
     Queue& queue = device.runtime().queue();
-    constexpr size_t kBytes = ReadbackQueue::kMostBytes * 3;
+    constexpr size_t kBytes = ReadbackQueue::kMaxBytes * 3;
     const auto buffer = device.runtime().allocate(kBytes, Lifetime::transient);
     const std::vector<std::byte> want = pattern(kBytes, 5);
     queue.upload(want.data(), *buffer, 0, kBytes);
     for (int i = 0; i < 20; ++i) {
-      std::vector<std::byte> small(ReadbackQueue::kMostBytes);
+      std::vector<std::byte> small(ReadbackQueue::kMaxBytes);
       const auto event = read_back(queue, *buffer, 0, small.data(), small.size());
     }
     std::vector<std::byte> all(kBytes);

@@ -69,10 +69,10 @@ TEST(OpenClDevices, OneThatAnswersNothingCanDoTheLeast) {
 TEST(OpenClDevices, OneOf32BitsThatSaysZeroHasGroupsOfALane) {
   Api api = broken_api();
   api.get_device_info = [](cl_device_id, cl_device_info what, size_t bytes, void* value, size_t* needed) {
-    constexpr size_t kMost = 64;
+    constexpr size_t kMax = 64;
     const cl_uint number = what == CL_DEVICE_ADDRESS_BITS ? 32 : what == CL_DEVICE_AVAILABLE || what == CL_DEVICE_COMPILER_AVAILABLE;
     if (needed != nullptr) *needed = 3 * sizeof(size_t);
-    if (value != nullptr) std::memset(value, 0, std::min(bytes, kMost));
+    if (value != nullptr) std::memset(value, 0, std::min(bytes, kMax));
     if (value != nullptr && bytes >= sizeof number) std::memcpy(value, &number, sizeof number);
     return CL_SUCCESS;
   };

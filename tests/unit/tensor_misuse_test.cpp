@@ -21,8 +21,8 @@
 namespace wick {
 namespace {
 
-constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
-constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
 
 struct Mistake {
   const char* what;
@@ -45,22 +45,22 @@ TEST(Misuse, ViewsNeverLeaveTheTensor) {
   expect_errors({
       {"a product of length and step that wraps to 1", [&] { (void)x.stride_slice(0, 0, (int64_t{1} << 62) + 1, 4); }},
       {"a negative length", [&] { (void)x.stride_slice(0, 0, -1, 2); }},
-      {"the lowest length", [&] { (void)x.stride_slice(0, 0, kLeast, kMost); }},
-      {"a step beyond the end", [&] { (void)x.stride_slice(0, 1, 2, kMost); }},
-      {"narrow at the largest start", [&] { (void)x.narrow(0, kMost, 1); }},
-      {"narrow of the largest length", [&] { (void)x.narrow(0, 1, kMost); }},
-      {"narrow of the lowest length", [&] { (void)x.narrow(0, 0, kLeast); }},
-      {"unfold of the largest window", [&] { (void)x.unfold(0, kMost, 1); }},
-      {"unfold without a step", [&] { (void)x.unfold(0, 2, kLeast); }},
-      {"split by the lowest size", [&] { (void)x.split(kLeast, 0); }},
-      {"chunk into none", [&] { (void)x.chunk(kLeast, 0); }},
-      {"get beyond the end", [&] { (void)x.get(kMost); }},
+      {"the lowest length", [&] { (void)x.stride_slice(0, 0, kMin, kMax); }},
+      {"a step beyond the end", [&] { (void)x.stride_slice(0, 1, 2, kMax); }},
+      {"narrow at the largest start", [&] { (void)x.narrow(0, kMax, 1); }},
+      {"narrow of the largest length", [&] { (void)x.narrow(0, 1, kMax); }},
+      {"narrow of the lowest length", [&] { (void)x.narrow(0, 0, kMin); }},
+      {"unfold of the largest window", [&] { (void)x.unfold(0, kMax, 1); }},
+      {"unfold without a step", [&] { (void)x.unfold(0, 2, kMin); }},
+      {"split by the lowest size", [&] { (void)x.split(kMin, 0); }},
+      {"chunk into none", [&] { (void)x.chunk(kMin, 0); }},
+      {"get beyond the end", [&] { (void)x.get(kMax); }},
       {"reshape with a product that wraps", [&] { (void)rows.reshape({int64_t{1} << 62, 4, -1}); }},
-      {"reshape with the lowest extent", [&] { (void)rows.reshape({kLeast, -1}); }},
+      {"reshape with the lowest extent", [&] { (void)rows.reshape({kMin, -1}); }},
       {"reshape with two holes", [&] { (void)rows.reshape({-1, -1}); }},
-      {"pad by the largest number", [&] { (void)x.pad_with_zeros(0, kMost, kMost); }},
-      {"pad with same by the largest number", [&] { (void)x.pad_with_same(0, kMost, kMost); }},
-      {"repeat the largest number of times", [&] { (void)rows.repeat({kMost, kMost}); }},
+      {"pad by the largest number", [&] { (void)x.pad_with_zeros(0, kMax, kMax); }},
+      {"pad with same by the largest number", [&] { (void)x.pad_with_same(0, kMax, kMax); }},
+      {"repeat the largest number of times", [&] { (void)rows.repeat({kMax, kMax}); }},
       {"diag of the largest offset", [&] { (void)x.diag(std::numeric_limits<int>::max()); }},
       {"diag of the lowest offset", [&] { (void)x.diag(std::numeric_limits<int>::min()); }},
       {"a layout beyond the storage", [&] { (void)Tensor(x.storage(), Layout({1000000})); }},
@@ -69,28 +69,28 @@ TEST(Misuse, ViewsNeverLeaveTheTensor) {
       {"strides that wrap", [&] { (void)x.storage()->affine(Layout({9}, std::array<int64_t, 1>{int64_t{1} << 61}, 0), 1, 0); }},
       {"cat of extents that wrap",
        [&] {
-         const Tensor wide = numbers({1}).broadcast_to({kMost});
+         const Tensor wide = numbers({1}).broadcast_to({kMax});
          (void)Tensor::cat({wide, wide}, 0);
        }},
-      {"rows that wrap", [&] { (void)x.storage()->copy2d(*x.storage(), kMost, 2, kMost, kMost, 0, 0); }},
+      {"rows that wrap", [&] { (void)x.storage()->copy2d(*x.storage(), kMax, 2, kMax, kMax, 0, 0); }},
   });
 }
 
 TEST(Misuse, NumbersAtTheLimitsThatMeanSomethingStillWork) {
   const Tensor x = numbers({6});
   const Tensor rows = numbers({2, 3});
-  EXPECT_EQ(x.i(range(0, 6, kMost)).to_vector<float>(), (std::vector<float>{0}));
-  EXPECT_EQ(x.stride_slice(0, 2, 1, kMost).to_vector<float>(), (std::vector<float>{2}));
-  EXPECT_EQ(x.split(kMost, 0).size(), 1U);
-  EXPECT_EQ(x.chunk(kMost, 0).size(), 6U);
-  EXPECT_EQ(x.unfold(0, 6, kMost).shape(), (Shape{1, 6}));
-  EXPECT_EQ(x.roll(kLeast, 0).elements(), 6);
-  EXPECT_EQ(x.roll(kMost, 0).elements(), 6);
+  EXPECT_EQ(x.i(range(0, 6, kMax)).to_vector<float>(), (std::vector<float>{0}));
+  EXPECT_EQ(x.stride_slice(0, 2, 1, kMax).to_vector<float>(), (std::vector<float>{2}));
+  EXPECT_EQ(x.split(kMax, 0).size(), 1U);
+  EXPECT_EQ(x.chunk(kMax, 0).size(), 6U);
+  EXPECT_EQ(x.unfold(0, 6, kMax).shape(), (Shape{1, 6}));
+  EXPECT_EQ(x.roll(kMin, 0).elements(), 6);
+  EXPECT_EQ(x.roll(kMax, 0).elements(), 6);
   EXPECT_EQ(rows.diagonal(std::numeric_limits<int>::min()).elements(), 0);
   EXPECT_EQ(rows.diagonal(std::numeric_limits<int>::max()).elements(), 0);
   EXPECT_EQ(rows.tril(std::numeric_limits<int>::min()).sum_all().item(), 0);
   EXPECT_EQ(rows.triu(std::numeric_limits<int>::max()).sum_all().item(), 0);
-  EXPECT_EQ(numbers({1}).broadcast_to({kMost}).elements(), kMost);
+  EXPECT_EQ(numbers({1}).broadcast_to({kMax}).elements(), kMax);
   // An empty tensor may be as large as it likes in its other dimensions.
   const Layout empty({0, int64_t{1} << 62, int64_t{1} << 62});
   EXPECT_TRUE(empty.is_contiguous());
@@ -103,7 +103,7 @@ TEST(Misuse, NumbersAtTheLimitsThatMeanSomethingStillWork) {
 TEST(Misuse, ConvolutionsAndPoolsCheckTheirNumbers) {
   const Tensor image = numbers({1, 1, 4, 4});
   const Tensor kernel = numbers({1, 1, 2, 2});
-  for (const int64_t large : {int64_t{1} << 40, int64_t{1} << 62, kMost}) {
+  for (const int64_t large : {int64_t{1} << 40, int64_t{1} << 62, kMax}) {
     expect_errors({
         {"padding", [&] { (void)image.conv2d(kernel, large, 1, 1, 1); }},
         {"stride", [&] { (void)image.conv2d(kernel, 0, large, 1, 1); }},
@@ -127,7 +127,7 @@ TEST(Misuse, ConvolutionsAndPoolsCheckTheirNumbers) {
 TEST(Misuse, AttentionChecksHowManyPositionsArePast) {
   const Tensor query = numbers({2, 2, 4});
   const Tensor cache = numbers({1, 5, 4});
-  for (const int64_t past : {kMost, kMost - 1, int64_t{4}, int64_t{-1}, kLeast}) {
+  for (const int64_t past : {kMax, kMax - 1, int64_t{4}, int64_t{-1}, kMin}) {
     EXPECT_THROW((void)attention(query, cache, cache, {1, past, true}), Error) << past;
   }
   EXPECT_EQ(attention(query, cache, cache, {1, 3, true}).shape(), query.shape());
@@ -140,12 +140,12 @@ TEST(Misuse, CountsThatNoMachineHoldsAreRefused) {
       {"arange of 1e300", [&] { (void)Tensor::arange(0, 1e300, DType::f32, cpu); }},
       {"arange of no number", [&] { (void)Tensor::arange(0, std::nan(""), DType::f32, cpu); }},
       {"eye of -1", [&] { (void)Tensor::eye(-1, DType::f32, cpu); }},
-      {"eye of the most", [&] { (void)Tensor::eye(kMost, DType::f32, cpu); }},
-      {"zeros of the most", [&] { (void)Tensor::zeros({kMost}, DType::f32, cpu); }},
+      {"eye of the most", [&] { (void)Tensor::eye(kMax, DType::f32, cpu); }},
+      {"zeros of the most", [&] { (void)Tensor::zeros({kMax}, DType::f32, cpu); }},
       {"zeros of 2^50", [&] { (void)Tensor::zeros({int64_t{1} << 50}, DType::f32, cpu); }},
       {"rand of 2^50", [&] { (void)Tensor::rand(0, 1, {int64_t{1} << 50}, DType::f32, cpu); }},
-      {"topk of the most", [&] { (void)numbers({6}).topk(kMost); }},
-      {"topk of the least", [&] { (void)numbers({6}).topk(kLeast); }},
+      {"topk of the most", [&] { (void)numbers({6}).topk(kMax); }},
+      {"topk of the least", [&] { (void)numbers({6}).topk(kMin); }},
   });
 }
 

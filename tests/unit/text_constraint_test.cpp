@@ -208,7 +208,7 @@ TEST(Constraint, ManyAmbiguousFormatsStayWithinTheBudget) {
     for (int step = 0; step < 25; ++step) {
       EXPECT_TRUE(mask_of(*held.back())[static_cast<size_t>(letter)]);
       held.back()->accept(letter);
-      EXPECT_LE(compiler.cached_bytes(), ConstraintCompiler::kMostCachedBytes);
+      EXPECT_LE(compiler.cached_bytes(), ConstraintCompiler::kMaxCachedBytes);
     }
   }
   EXPECT_GT(compiler.cached_bytes(), 0U);

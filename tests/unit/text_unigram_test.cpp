@@ -193,11 +193,11 @@ std::vector<Piece> nested_pieces(int32_t count) {
 }
 
 TEST(UnigramModel, TakesAsManyNestedPiecesAsAreSupported) {
-  expect_quadratic_search(nested_pieces(kMostNestedPieces), {}, "b" + std::string(300, 'a') + "ba");
+  expect_quadratic_search(nested_pieces(kMaxNestedPieces), {}, "b" + std::string(300, 'a') + "ba");
 }
 
 TEST(UnigramModel, RefusesMoreNestedPiecesByTheTokenThatEndsWithThem) {
-  const Vocabulary vocabulary = vocabulary_of(nested_pieces(kMostNestedPieces + 1), false);
+  const Vocabulary vocabulary = vocabulary_of(nested_pieces(kMaxNestedPieces + 1), false);
   try {
     const UnigramModel model(vocabulary, {.unknown = 0}, "test.json");
     FAIL() << "was taken";

@@ -14,7 +14,7 @@ constexpr size_t kClasses = std::bit_width(kLargestCachedBlock);
 // What one thread keeps of one size: this many bytes, but some blocks of each.
 constexpr size_t kKeptBytes = size_t{1} << 18;
 constexpr size_t kFewestKept = 8;
-constexpr size_t kMostKept = 256;
+constexpr size_t kMaxKept = 256;
 
 struct FreeBlock {
   FreeBlock* next;
@@ -67,7 +67,7 @@ void* take_block(size_t bytes) noexcept {
 void give_block(void* block, size_t bytes) noexcept {
   const size_t size_class = class_of(std::max<size_t>(bytes, 1));
   if (bytes > kLargestCachedBlock || blocks.closed) return std::free(block);
-  const size_t kept = std::clamp(kKeptBytes >> size_class, kFewestKept, kMostKept);
+  const size_t kept = std::clamp(kKeptBytes >> size_class, kFewestKept, kMaxKept);
   if (blocks.count[size_class] >= kept) return std::free(block);
   static thread_local Sweeper sweeper;
   sweeper.arm();

@@ -18,7 +18,7 @@ constexpr int kSpinsBeforePark = 4000;
 constexpr int kSpinsBeforeYield = 20000;
 // In a pool of more threads than cores nobody spins, since whoever is waited for may need the core; and as many are woken at most: those
 // run the others' shares too, for waking hundreds of threads costs more than an op.
-constexpr int kMostWoken = 16;
+constexpr int kMaxWoken = 16;
 
 bool has_cores_for(int threads) noexcept {
   static const int cores = usable_cores();
@@ -77,10 +77,10 @@ void ThreadPool::run_erased(ErasedTask task, const void* context, int64_t count)
     {
       const std::lock_guard lock(park_mutex_);
     }
-    if (shares <= kMostWoken || has_cores_for(shares)) {
+    if (shares <= kMaxWoken || has_cores_for(shares)) {
       park_.notify_all();
     } else {
-      for (int woken = 0; woken < kMostWoken; ++woken) park_.notify_one();
+      for (int woken = 0; woken < kMaxWoken; ++woken) park_.notify_one();
     }
   }
   for (int share = 0; share < shares; ++share) run_share(share, generation);
@@ -161,7 +161,7 @@ void ThreadPool::worker_loop(int index) {
     if (stopping_.load()) return;
     may_spin = has_cores_for(size());
     run_share(index, seen);
-    for (int share = 0; !may_spin && size() > kMostWoken && share < size(); ++share) run_share(share, seen);
+    for (int share = 0; !may_spin && size() > kMaxWoken && share < size(); ++share) run_share(share, seen);
   }
 }
 

@@ -12,7 +12,7 @@ namespace wick {
 namespace {
 
 // More than any model reads; an endless stream ends here, not when memory does.
-constexpr size_t kMostText = size_t{1} << 30;
+constexpr size_t kMaxText = size_t{1} << 30;
 
 // `name` is what the text comes from, for messages.
 std::string read_all(std::istream& in, std::string_view name) {
@@ -22,12 +22,12 @@ std::string read_all(std::istream& in, std::string_view name) {
     do {
       in.read(piece.data(), static_cast<std::streamsize>(piece.size()));
       text.append(piece, 0, static_cast<size_t>(in.gcount()));
-    } while (in && text.size() <= kMostText);
+    } while (in && text.size() <= kMaxText);
   } catch (const std::ios_base::failure&) {  // a stream buffer that cannot be read throws through some streams
     in.setstate(std::ios_base::badbit);
   }
   if (in.bad()) fail(ErrorCode::io, "{}: cannot be read; is it a folder, closed, or not yours to read?", name);
-  if (text.size() > kMostText) fail(ErrorCode::invalid_argument, "{}: more than {} bytes of text; give less", name, kMostText);
+  if (text.size() > kMaxText) fail(ErrorCode::invalid_argument, "{}: more than {} bytes of text; give less", name, kMaxText);
   return text;
 }
 

@@ -36,9 +36,9 @@ bool is_too_large(const BufferArgument& argument, const DeviceCaps& caps) {
 void launch_in_parts(Runtime& runtime, const Launch& launch) {
   const DeviceCaps& caps = runtime.caps();
   // Parts begin where a device binds buffers, and a kernel's vectors lie in one of them.
-  constexpr uint64_t kMostBytes = 0xffffffff;
+  constexpr uint64_t kMaxBytes = 0xffffffff;
   const uint64_t granule = std::max(256U, caps.buffer_offset_alignment);
-  const auto part_bytes = static_cast<uint32_t>(std::min(caps.max_buffer_bytes, kMostBytes) / granule * granule);
+  const auto part_bytes = static_cast<uint32_t>(std::min(caps.max_buffer_bytes, kMaxBytes) / granule * granule);
   std::vector<uint32_t> parts;
   std::vector<BufferArgument> buffers, further;
   for (const BufferArgument& argument : launch.buffers) {

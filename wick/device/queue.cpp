@@ -22,7 +22,7 @@ std::unique_ptr<Event> Queue::record() {
 }
 
 std::unique_ptr<Event> read_back(Queue& queue, const Buffer& source, size_t offset, std::byte* target, size_t bytes) {
-  if (auto* const able = dynamic_cast<ReadbackQueue*>(&queue); able != nullptr && bytes <= ReadbackQueue::kMostBytes) {
+  if (auto* const able = dynamic_cast<ReadbackQueue*>(&queue); able != nullptr && bytes <= ReadbackQueue::kMaxBytes) {
     return able->read_back(source, offset, target, bytes);
   }
   queue.download(source, offset, target, bytes);

@@ -11,7 +11,7 @@ namespace [[gnu::visibility("default")]] wick {
 class ReadbackQueue {
  public:
   // The most bytes of one call that do not wait.
-  static constexpr size_t kMostBytes = size_t{16} << 10;
+  static constexpr size_t kMaxBytes = size_t{16} << 10;
 
   ReadbackQueue() = default;
   virtual ~ReadbackQueue() = default;

@@ -165,7 +165,7 @@ void EngineCore::collect(Ahead& ahead) {
   const double seconds = seconds_between(std::max(ahead.begin, last_collected_), now);
   last_collected_ = now;
   // A recording of the step behind it delays what is read of this one.
-  if (ahead.computed <= kMostCostRows && ahead.prepared && step_was_prepared_) ahead_cost_.add(ahead.computed, seconds);
+  if (ahead.computed <= kMaxCostRows && ahead.prepared && step_was_prepared_) ahead_cost_.add(ahead.computed, seconds);
   for (size_t row = 0; row < ahead.rows.size(); ++row) {
     Sequence* const sequence = ahead.rows[row].sequence;
     if (sequence != nullptr && !sequence->ended) take_drawn(*sequence, ahead.rows[row].position, ahead.host[row]);

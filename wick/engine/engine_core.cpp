@@ -22,10 +22,10 @@ void check_number(const char* name, int64_t value, int64_t least, int64_t most) 
 
 EngineInfo info_of(const LanguageModel& model, const EngineOptions& options) {
   const ModelInfo& of = model.info();
-  constexpr int64_t kMost = int64_t{1} << 24;
+  constexpr int64_t kMax = int64_t{1} << 24;
   check_number("sequences", options.sequences, 1, 4096);
-  check_number("queue", options.queue, 1, kMost);
-  check_number("step_rows", options.step_rows, 0, kMost);
+  check_number("queue", options.queue, 1, kMax);
+  check_number("step_rows", options.step_rows, 0, kMax);
   check_number("kv_bytes", options.kv_bytes, 0, int64_t{1} << 48);
   check_number("cache_ram_bytes", options.cache_ram_bytes, 0, int64_t{1} << 48);
   check_number("speculation.most", options.speculation.most, 0, 256);

@@ -71,7 +71,7 @@ class EngineCore {
 
  private:
   // What the cost of a row is measured by: larger batches are bound by arithmetic, and another row costs more there.
-  static constexpr int64_t kMostCostRows = 64;
+  static constexpr int64_t kMaxCostRows = 64;
 
   // What a sequence computes in a step: `count` of its tokens, and proposed ones behind them.
   struct Work {

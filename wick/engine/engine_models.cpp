@@ -11,7 +11,7 @@ namespace wick {
 namespace {
 
 // Of each sequence, where no budget is given.
-constexpr int64_t kUsualPositions = 1024;
+constexpr int64_t kDefaultPositions = 1024;
 
 int64_t state_bytes(const KvLayout& layout) {
   int64_t numbers = 0;
@@ -38,7 +38,7 @@ void EngineCore::take(std::shared_ptr<LanguageModel> model, bool is_same) {
   if (!layout.states.empty()) options.sequences = info_.sequences;
   options.bytes = options_.kv_bytes;
   if (options.bytes == 0) {
-    const int64_t positions = std::max(info_.context, info_.sequences * std::min(info_.context, kUsualPositions));
+    const int64_t positions = std::max(info_.context, info_.sequences * std::min(info_.context, kDefaultPositions));
     const int64_t contexts = (positions + info_.context - 1) / info_.context;
     options.bytes =
         KvPool::bytes_for(layout, options, contexts) + 2 * std::max<int64_t>(0, info_.sequences - contexts) * state_bytes(layout);

@@ -16,7 +16,7 @@ namespace {
 double seconds_since(EngineClock::time_point start) { return seconds_between(start, EngineClock::now()); }
 
 // Rows of prompts whose logits are kept for their logprobs.
-constexpr int64_t kMostPromptLogprobRows = 64;
+constexpr int64_t kMaxPromptLogprobRows = 64;
 // How long a step waits for masks that are not known: about what the step itself takes is too long for the others.
 constexpr std::chrono::milliseconds kMaskPatience(1);
 // And how long where nobody has anything else to compute: new requests are looked at in between.
@@ -82,7 +82,7 @@ std::vector<EngineCore::Work> EngineCore::plan() {
   std::vector<Work> works;
   for (size_t index = 0; index < rows.size(); ++index) {
     Sequence& sequence = *scheduler_.running()[index];
-    const int64_t most = wants_prompt_logprobs(sequence) ? kMostPromptLogprobRows : rows[index];
+    const int64_t most = wants_prompt_logprobs(sequence) ? kMaxPromptLogprobRows : rows[index];
     if (rows[index] > 0) works.push_back({.sequence = &sequence, .count = std::min(rows[index], most)});
   }
   if (may_speculate_) propose(works);
@@ -250,7 +250,7 @@ void EngineCore::run(std::vector<Work>& works) {
     const auto own = host.subspan(static_cast<size_t>(work.first_result) * width, static_cast<size_t>(work.results) * width);
     if (!work.sequence->ended) take_results(work, own);
   }
-  if (computed <= kMostCostRows && step_was_prepared_) cost_.add(computed, seconds);
+  if (computed <= kMaxCostRows && step_was_prepared_) cost_.add(computed, seconds);
 }
 
 // --- Masks ---

@@ -38,7 +38,7 @@ void MaskThreads::compute(const std::shared_ptr<NextTokenMask>& mask) {
   using State = NextTokenMask::State;
   std::unique_lock lock(mutex_);
   if (mask->state != State::unknown) return;
-  const size_t most = std::clamp<size_t>(std::thread::hardware_concurrency(), 1, kMostThreads);
+  const size_t most = std::clamp<size_t>(std::thread::hardware_concurrency(), 1, kMaxThreads);
   if (queue_.size() >= idle_ && threads_.size() < most) {
     try {
       threads_.emplace_back([this] { run(); });

@@ -50,7 +50,7 @@ class MaskThreads {
   void forget(NextTokenMask& mask);
 
  private:
-  static constexpr size_t kMostThreads = 4;
+  static constexpr size_t kMaxThreads = 4;
 
   void run();
   static void fill(NextTokenMask& mask) noexcept;

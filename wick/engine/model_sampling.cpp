@@ -60,8 +60,8 @@ void say(ModelSampling& model, std::string_view parameter, std::string_view valu
 void read_number(const Checkpoint& checkpoint, const NumberKey& row, ModelSampling& model) {
   const std::optional<double> value = checkpoint.find_float(key_of(row.key));
   if (!value) return;
-  constexpr double kMost = 1 << 30;
-  if (row.is_whole && !(std::trunc(*value) == *value && std::abs(*value) <= kMost)) {
+  constexpr double kMax = 1 << 30;
+  if (row.is_whole && !(std::trunc(*value) == *value && std::abs(*value) <= kMax)) {
     fail(ErrorCode::corrupt_file, "{} is {:g}, but a whole number is needed; correct it, or take it out of the file",
          place_of(checkpoint, row.key), *value);
   }

@@ -11,9 +11,9 @@ namespace wick {
 namespace {
 
 // Four strings are OpenAI's limit; this one keeps a request from taking much time for each token.
-constexpr size_t kMostStopStrings = 64;
-constexpr int64_t kMostLogprobs = 100;
-constexpr size_t kMostAdapters = 8;
+constexpr size_t kMaxStopStrings = 64;
+constexpr int64_t kMaxLogprobs = 100;
+constexpr size_t kMaxAdapters = 8;
 
 class Violations {
  public:
@@ -24,7 +24,7 @@ class Violations {
     if (!good) list.push_back({parameter, constraint, fmt::to_string(value)});
   }
   void require_logprobs(const char* parameter, std::optional<int64_t> count) {
-    if (count) require(*count >= 0 && *count <= kMostLogprobs, parameter, fmt::format("must be from 0 to {}", kMostLogprobs), *count);
+    if (count) require(*count >= 0 && *count <= kMaxLogprobs, parameter, fmt::format("must be from 0 to {}", kMaxLogprobs), *count);
   }
 
   std::vector<ParameterViolation> list;
@@ -36,15 +36,14 @@ std::vector<ParameterViolation> find_violations(const Request& request, const En
   Violations violations(find_violations(request.params.sampling));
   const GenerationParams& params = request.params;
   violations.require(params.max_tokens >= 0, "max_tokens", "must be 0 or more", params.max_tokens);
-  violations.require(params.stop.size() <= kMostStopStrings, "stop", fmt::format("at most {} strings", kMostStopStrings),
-                     params.stop.size());
+  violations.require(params.stop.size() <= kMaxStopStrings, "stop", fmt::format("at most {} strings", kMaxStopStrings), params.stop.size());
   for (const std::string& stop : params.stop) violations.require(!stop.empty(), "stop", "must not be empty", stop);
   violations.require_logprobs("logprobs", params.logprobs);
   violations.require_logprobs("prompt_logprobs", request.prompt_logprobs);
   for (const LogitBias& entry : params.sampling.logit_bias) {
     violations.require(entry.token < engine.vocab_size, "logit_bias", fmt::format("tokens are below {}", engine.vocab_size), entry.token);
   }
-  violations.require(params.adapters.size() <= kMostAdapters, "adapters", fmt::format("at most {}", kMostAdapters), params.adapters.size());
+  violations.require(params.adapters.size() <= kMaxAdapters, "adapters", fmt::format("at most {}", kMaxAdapters), params.adapters.size());
   for (const AdapterChoice& adapter : params.adapters) {
     violations.require(std::isfinite(adapter.scale.value_or(1)), "adapters", "scales must be finite", adapter.scale.value_or(1));
   }

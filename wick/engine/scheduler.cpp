@@ -99,7 +99,7 @@ Sequence* Scheduler::victim() const {
 int64_t Scheduler::prompt_rows(int64_t prompts, int64_t decoding) const noexcept {
   if (decoding == 0) return limits_.idle_rows;
   const int64_t crowd = std::min(limits_.crowd_rows - decoding, prompts * prompts / 4);
-  return std::max({kLeastPromptRows, limits_.step_rows - decoding, crowd});
+  return std::max({kMinPromptRows, limits_.step_rows - decoding, crowd});
 }
 
 std::vector<int64_t> Scheduler::share_rows() const {

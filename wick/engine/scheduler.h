@@ -53,7 +53,7 @@ class Scheduler {
 
  private:
   // Prompts go on, if slowly, where more decode than a step has rows.
-  static constexpr int64_t kLeastPromptRows = 8;
+  static constexpr int64_t kMinPromptRows = 8;
 
   // Of the next step, for so many prompts beside so many that decode.
   [[nodiscard]] int64_t prompt_rows(int64_t prompts, int64_t decoding) const noexcept;

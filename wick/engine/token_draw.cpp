@@ -10,12 +10,12 @@ namespace {
 // So far below the largest logit a weight is 0: e^-19 · 2^26 < 1/2.
 constexpr float kWeightReach = 19;
 // Up to so many the largest are found by a heap, without a copy of all.
-constexpr size_t kMostInHeap = 512;
+constexpr size_t kMaxInHeap = 512;
 
 }  // namespace
 
 float TokenDraw::at_place(std::span<const float> logits, size_t k) {
-  if (k > kMostInHeap) {
+  if (k > kMaxInHeap) {
     order_.assign(logits.begin(), logits.end());
     const auto last = order_.begin() + static_cast<std::ptrdiff_t>(k - 1);
     std::nth_element(order_.begin(), last, order_.end(), std::greater());

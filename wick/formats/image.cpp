@@ -14,14 +14,14 @@
 namespace wick {
 namespace {
 
-constexpr int64_t kMostPixels = int64_t{1} << 26;
+constexpr int64_t kMaxPixels = int64_t{1} << 26;
 // Each scan of a progressive JPEG file passes over all pixels, however few bytes it has: pixels times scans are limited, too.
-constexpr int64_t kMostScannedPixels = int64_t{1} << 29;
+constexpr int64_t kMaxScannedPixels = int64_t{1} << 29;
 
 Image blank(int64_t height, int64_t width, int64_t channels, const std::string& name) {
   if (height < 1 || width < 1) fail(ErrorCode::corrupt_file, "{}: not a readable image: {} x {} pixels", name, width, height);
-  if (height * width > kMostPixels) {
-    fail(ErrorCode::unsupported, "{}: {} x {} pixels; at most {} are read", name, width, height, kMostPixels);
+  if (height * width > kMaxPixels) {
+    fail(ErrorCode::unsupported, "{}: {} x {} pixels; at most {} are read", name, width, height, kMaxPixels);
   }
   return {height, width, channels, std::vector<uint8_t>(static_cast<size_t>(height * width * channels))};
 }
@@ -57,9 +57,9 @@ Image decode_jpeg(std::span<const std::byte> bytes, const std::string& name, int
   if (tjDecompressHeader3(decoder.get(), data, bytes.size(), &width, &height, &subsampling, &colours) != 0) refuse();
   Image image = blank(height, width, channels, name);
   const int64_t scans = count_markers(bytes, 0xda);
-  if (scans * height * width > kMostScannedPixels) {
+  if (scans * height * width > kMaxScannedPixels) {
     fail(ErrorCode::unsupported, "{}: {} scans of {} x {} pixels; at most {} pixels in all scans are read", name, scans, width, height,
-         kMostScannedPixels);
+         kMaxScannedPixels);
   }
   // A warning, such as bytes that are left over, still gives an image.
   const int format = channels == 1 ? TJPF_GRAY : TJPF_RGB;

@@ -46,7 +46,7 @@ const char* refused_opcode(uint8_t opcode) {
 class PickleMachine {
  public:
   PickleMachine(std::span<const std::byte> stream, const std::string& name, size_t first_byte, size_t most_values)
-      : stream_(stream), name_(name), first_byte_(first_byte), most_values_(std::min(most_values, Pickle::kMostValues)) {
+      : stream_(stream), name_(name), first_byte_(first_byte), most_values_(std::min(most_values, Pickle::kMaxValues)) {
     add({.kind = PickleKind::none});
     add({.kind = PickleKind::boolean, .integer = 0});
     add({.kind = PickleKind::boolean, .integer = 1});

@@ -47,11 +47,11 @@ struct PickleValue {
 class Pickle {
  public:
   // Reads one pickle from the beginning of `stream`, which the caller keeps alive, up to its STOP; `first_byte` is where it begins in
-  // the file `name`, for messages. Errors: corrupt_file; unsupported (an opcode outside of the list; more than kMostValues values,
+  // the file `name`, for messages. Errors: corrupt_file; unsupported (an opcode outside of the list; more than kMaxValues values,
   // or more than `most_values`, which a file's size may justify).
-  static constexpr size_t kMostValues = size_t{1} << 22;
+  static constexpr size_t kMaxValues = size_t{1} << 22;
   [[nodiscard]] static Pickle parse(std::span<const std::byte> stream, const std::string& name, size_t first_byte = 0,
-                                    size_t most_values = kMostValues);
+                                    size_t most_values = kMaxValues);
 
   [[nodiscard]] PickleId root() const noexcept { return root_; }
   [[nodiscard]] const PickleValue& operator[](PickleId id) const noexcept { return values_[id]; }

@@ -267,7 +267,7 @@ class TiledAttention {
 }  // namespace
 
 std::optional<AttentionTiles> attention_tiles_of(const AttentionForm& form, int64_t width, const DeviceCaps& caps) {
-  constexpr uint32_t kMostRows = 64;
+  constexpr uint32_t kMaxRows = 64;
   if (caps.tiles.empty() || form.access == RowAccess::elements || form.cache == DType::f32) return std::nullopt;
   const TileShape tile = caps.tiles.front();
   const auto subgroup_size = static_cast<uint32_t>(caps.max_subgroup_size);
@@ -276,7 +276,7 @@ std::optional<AttentionTiles> attention_tiles_of(const AttentionForm& form, int6
     return std::nullopt;
   }
   if (tile.n % 4 != 0 || subgroup_size % tile.n != 0 || parts > tile.n || parts > kAttentionKeys / kQuad) return std::nullopt;
-  for (uint32_t subgroups = kMostRows / tile.n; subgroups > 0; subgroups /= 2) {
+  for (uint32_t subgroups = kMaxRows / tile.n; subgroups > 0; subgroups /= 2) {
     const AttentionTiles tiles{tile, subgroups, subgroup_size};
     const SharedShapes shapes(tiles, static_cast<uint32_t>(width));
     const uint32_t unit = form.access == RowAccess::blocks ? 16 : 8;

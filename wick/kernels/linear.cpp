@@ -123,10 +123,10 @@ uint32_t matvec_rows_per_group(const LinearForm& form, const DeviceCaps& caps) {
 // too: those for 6,144 rows read 20.8 and 22.7 us.
 uint32_t matvec_split(int64_t rows, const DeviceCaps& caps) {
   constexpr int64_t kLanesOfUnit = 2048;
-  constexpr uint32_t kMost = 4;
+  constexpr uint32_t kMax = 4;
   const auto lanes = static_cast<int64_t>(group_options(caps, 128).subgroup_size);
   uint32_t split = 1;
-  while (lanes > 0 && split < kMost && 2 * rows * lanes * split <= kLanesOfUnit * caps.compute_units) split *= 2;
+  while (lanes > 0 && split < kMax && 2 * rows * lanes * split <= kLanesOfUnit * caps.compute_units) split *= 2;
   return split;
 }
 

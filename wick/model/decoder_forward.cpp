@@ -175,7 +175,7 @@ int64_t DecoderModel::recorded_rows() const {
     return 0;
   // What a device's own library multiplies is not recorded, nor what runs on the CPU instead.
   const bool has_library = runtime.override_for(OpId::linear, 0, DType::f16) != nullptr;
-  return has_library ? kRowsWithoutLibrary : RecordedSteps::kMostRows;
+  return has_library ? kRowsWithoutLibrary : RecordedSteps::kMaxRows;
 }
 
 bool DecoderModel::is_recorded(const Batch& batch, std::span<const int32_t> wanted, const ForwardOptions& options) const {

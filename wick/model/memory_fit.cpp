@@ -66,9 +66,9 @@ struct WeightBytes {
     if (!name.starts_with(kPrefix)) return std::nullopt;
     size_t number = 0;
     const std::string_view rest = name.substr(kPrefix.size());
-    constexpr size_t kMost = 1 << 16;
+    constexpr size_t kMax = 1 << 16;
     const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
-    return error == std::errc() && number < kMost ? std::optional(number) : std::nullopt;
+    return error == std::errc() && number < kMax ? std::optional(number) : std::nullopt;
   }
 };
 

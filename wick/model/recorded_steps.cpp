@@ -32,7 +32,7 @@ RecordedSteps::Step* RecordedSteps::find(const Key& key) {
 }
 
 void RecordedSteps::make_room() {
-  if (steps_.size() < kMost) return;
+  if (steps_.size() < kMax) return;
   const auto oldest = std::min_element(steps_.begin(), steps_.end(), [](const auto& a, const auto& b) { return a->used < b->used; });
   steps_.erase(oldest);
 }

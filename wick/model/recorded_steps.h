@@ -28,9 +28,9 @@ struct StepShape {
 class RecordedSteps {
  public:
   // The most that are kept; the one that was not used for longest goes first.
-  static constexpr size_t kMost = 32;
+  static constexpr size_t kMax = 32;
   // The most rows of a step for which the host's work counts.
-  static constexpr int64_t kMostRows = 64;
+  static constexpr int64_t kMaxRows = 64;
 
   struct Key {
     uint64_t model = 0;  // which model, and which of its results

@@ -12,7 +12,7 @@ namespace {
 
 using Kind = OutputFormat::Kind;
 
-constexpr size_t kMostAnswerChoices = 10'000;
+constexpr size_t kMaxAnswerChoices = 10'000;
 
 // A schema, or its text.
 std::optional<OutputFormat> schema_of(Fields& fields, std::string_view name) {
@@ -31,7 +31,7 @@ std::optional<OutputFormat> text_format(Fields& fields, std::string_view name, K
 }
 
 std::optional<OutputFormat> choices_of(Fields& fields, std::string_view name) {
-  std::vector<std::string> choices = fields.texts(name, kMostAnswerChoices);
+  std::vector<std::string> choices = fields.texts(name, kMaxAnswerChoices);
   if (fields.has(name) && choices.empty()) fields.violate(name, "must hold at least one text");
   if (choices.empty()) return std::nullopt;
   return OutputFormat{.kind = Kind::choices, .choices = std::move(choices)};

@@ -10,7 +10,7 @@
 namespace wick::server {
 namespace {
 
-constexpr size_t kMostMessages = 100'000;
+constexpr size_t kMaxMessages = 100'000;
 
 void read_tool_calls(Fields& message, const std::string& path, ChatMessage& result) {
   const Json* const calls = message.list("tool_calls");
@@ -177,7 +177,7 @@ void read_messages(Fields& fields, const std::function<void(const Json& message,
   const Json* const messages = fields.require("messages") ? fields.list("messages") : nullptr;
   if (messages == nullptr) return;
   if (messages->empty()) fields.violate("messages", "must hold at least one message");
-  if (messages->size() > kMostMessages) return fields.violate("messages", fmt::format("must hold at most {} messages", kMostMessages));
+  if (messages->size() > kMaxMessages) return fields.violate("messages", fmt::format("must hold at most {} messages", kMaxMessages));
   // A list that is wrong all through gets a few words, not a million.
   for (size_t i = 0; i < messages->size() && fields.violations().size() < 20; ++i) read((*messages)[i], fmt::format("messages[{}]", i));
 }

@@ -20,8 +20,8 @@ namespace wick::server {
 namespace {
 
 constexpr int64_t kCompletionTokens = 16;  // OpenAI's
-constexpr int64_t kMostChoices = 128;
-constexpr int64_t kMostLogprobs = 20;
+constexpr int64_t kMaxChoices = 128;
+constexpr int64_t kMaxLogprobs = 20;
 
 struct CompletionSettings {
   StreamOptions stream;
@@ -181,11 +181,11 @@ class CompletionWriter final : public AnswerWriter {
 };
 
 void read_counts(Fields& fields, Request& request, CompletionSettings& options) {
-  if (const auto value = fields.integer("n", 1, kMostChoices)) request.n = *value;
-  if (const auto value = fields.integer("best_of", 1, kMostChoices)) request.best_of = *value;
+  if (const auto value = fields.integer("n", 1, kMaxChoices)) request.n = *value;
+  if (const auto value = fields.integer("best_of", 1, kMaxChoices)) request.best_of = *value;
   if (fields.has("best_of") && request.best_of < request.n) fields.violate("best_of", "must not be less than n");
   if (request.best_of == request.n) request.best_of = 0;
-  if (const auto value = fields.integer("logprobs", 0, kMostLogprobs)) {
+  if (const auto value = fields.integer("logprobs", 0, kMaxLogprobs)) {
     request.params.logprobs = value;
     options.has_logprobs = true;
   }
@@ -202,7 +202,7 @@ void completions(Worker& worker, const HttpRequest& http, const Exchange& exchan
   Request common;
   CompletionSettings options;
   fields.require("prompt");
-  std::vector<Request> requests = read_prompts(fields, service->engine->tokenizer(), "prompt", kMostPrompts, /*parses_special=*/false);
+  std::vector<Request> requests = read_prompts(fields, service->engine->tokenizer(), "prompt", kMaxPrompts, /*parses_special=*/false);
   if (fields.has("suffix") && !fields.text("suffix").value_or("").empty()) fields.violate("suffix", "is not supported by this model");
   read_generation(fields, *service, common);
   read_adapters(fields, *service->engine, common.params);

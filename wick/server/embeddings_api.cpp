@@ -14,7 +14,7 @@
 namespace wick::server {
 namespace {
 
-constexpr size_t kMostInputs = 2048;  // OpenAI's
+constexpr size_t kMaxInputs = 2048;  // OpenAI's
 
 // As OpenAI sends them: the bytes of f32 numbers, the lowest first.
 std::string base64(std::span<const float> numbers) {
@@ -146,7 +146,7 @@ void embeddings(Worker& worker, const HttpRequest& http, const Exchange& exchang
   const Json body = parse_body(http.body);
   Fields fields(body);
   fields.require("input");
-  std::vector<Request> requests = read_prompts(fields, service->engine->tokenizer(), "input", kMostInputs, /*parses_special=*/false);
+  std::vector<Request> requests = read_prompts(fields, service->engine->tokenizer(), "input", kMaxInputs, /*parses_special=*/false);
   bool as_base64 = false;
   if (const auto format = fields.text("encoding_format")) {
     as_base64 = *format == "base64";

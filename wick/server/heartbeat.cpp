@@ -11,14 +11,14 @@ namespace wick::server {
 namespace {
 
 // Twice as long after each failure, but no more than this often twice.
-constexpr int kMostDoublings = 3;
+constexpr int kMaxDoublings = 3;
 
 // With a jitter of a tenth, so that workers do not beat together.
 std::chrono::steady_clock::duration pause_after(std::chrono::milliseconds interval, int failures) {
   thread_local std::minstd_rand random(std::random_device{}());
   const double jitter = std::uniform_real_distribution(0.9, 1.1)(random);
   const std::chrono::duration<double, std::milli> time(static_cast<double>(interval.count()) * jitter);
-  return std::chrono::duration_cast<std::chrono::steady_clock::duration>(time * (1 << std::clamp(failures - 1, 0, kMostDoublings)));
+  return std::chrono::duration_cast<std::chrono::steady_clock::duration>(time * (1 << std::clamp(failures - 1, 0, kMaxDoublings)));
 }
 
 }  // namespace

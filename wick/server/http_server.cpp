@@ -470,7 +470,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   uint64_t deadline_turn_ = 0;
   bool is_late_ = false;
   std::string peer_;
-  beast::flat_buffer buffer_{kMostBuffered};
+  beast::flat_buffer buffer_{kMaxBuffered};
   HttpRequest request_;  // that which is read, as far as it is
   bool is_target_ = false;
   std::optional<HttpResponse> refusal_;  // where no handler is asked

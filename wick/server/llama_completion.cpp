@@ -27,7 +27,7 @@ Json llama_logprob(const Tokenizer& tokenizer, const GeneratedLogprob& value) {
   return json;
 }
 
-constexpr size_t kMostFields = 64;
+constexpr size_t kMaxFields = 64;
 
 struct LlamaOptions {
   int64_t slot = 0;
@@ -238,7 +238,7 @@ LlamaOptions read_options(Fields& fields, const Service& service, Request& commo
   // -1 is llama.cpp's word for any.
   options.slot = std::max<int64_t>(fields.integer("id_slot", -1, service.engine->info().sequences - 1).value_or(0), 0);
   common.cache_prompt = fields.boolean("cache_prompt").value_or(true);
-  options.fields = fields.texts("response_fields", kMostFields);
+  options.fields = fields.texts("response_fields", kMaxFields);
   for (const std::string& path : options.fields) {
     if (path.find('~') != std::string::npos) fields.violate("response_fields", "must hold names without ~");
   }
@@ -258,7 +258,7 @@ void completion(Worker& worker, const std::shared_ptr<Slots>& slots, LlamaTask t
     requests.push_back(read_infill(fields, *service));
   } else {
     fields.require("prompt");
-    requests = read_prompts(fields, service->engine->tokenizer(), "prompt", kMostPrompts, /*parses_special=*/true);
+    requests = read_prompts(fields, service->engine->tokenizer(), "prompt", kMaxPrompts, /*parses_special=*/true);
   }
   Request common;
   read_generation(fields, *service, common);

@@ -16,8 +16,8 @@
 namespace wick::server {
 namespace {
 
-constexpr int64_t kMostChatChoices = 128;
-constexpr int64_t kMostChatLogprobs = 20;
+constexpr int64_t kMaxChatChoices = 128;
+constexpr int64_t kMaxChatLogprobs = 20;
 
 struct ChatSettings {
   StreamOptions stream;
@@ -164,10 +164,10 @@ class ChatWriter final : public AnswerWriter {
 
 void read_chat_settings(Fields& fields, Request& request, ChatSettings& options) {
   options.stream = read_stream_options(fields);
-  if (const auto value = fields.integer("n", 1, kMostChatChoices)) request.n = *value;
+  if (const auto value = fields.integer("n", 1, kMaxChatChoices)) request.n = *value;
   options.has_logprobs = fields.boolean("logprobs").value_or(false);
   if (options.has_logprobs) request.params.logprobs = 0;
-  if (const auto value = fields.integer("top_logprobs", 0, kMostChatLogprobs)) {
+  if (const auto value = fields.integer("top_logprobs", 0, kMaxChatLogprobs)) {
     if (!options.has_logprobs) fields.violate("top_logprobs", "needs logprobs: true");
     request.params.logprobs = value;
   }

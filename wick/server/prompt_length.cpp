@@ -10,14 +10,14 @@ namespace wick::server {
 namespace {
 
 // No text has fewer tokens than its bytes divided by this: what is longer is refused before time and memory are spent on its tokens.
-constexpr int64_t kMostBytesOfToken = 1024;
+constexpr int64_t kMaxBytesOfToken = 1024;
 constexpr int64_t kSurelyEncoded = 1 << 20;
 
 }  // namespace
 
 std::optional<ContextExcess> find_context_excess(const Engine& engine, Request& request, bool given) {
   const int64_t context = engine.info().context;
-  if (std::ssize(request.prompt) > std::max(kSurelyEncoded, context * kMostBytesOfToken)) {
+  if (std::ssize(request.prompt) > std::max(kSurelyEncoded, context * kMaxBytesOfToken)) {
     const std::string length = fmt::format("{} bytes", request.prompt.size());
     return ContextExcess{{"prompt", fmt::format("must be at most {} tokens, the model's context, and is {}", context, length), {}},
                          fmt::format("the prompt has {}, and the context of this model holds {} tokens", length, context)};

@@ -13,7 +13,7 @@
 namespace wick::server {
 
 // Of one request.
-inline constexpr size_t kMostPrompts = 64;
+inline constexpr size_t kMaxPrompts = 64;
 
 // A request for each prompt, with its text or tokens set. Wrong ones are recorded in `fields`.
 // `parses_special`: control tokens spelled out in texts beside tokens are taken for those tokens.

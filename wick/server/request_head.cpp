@@ -66,7 +66,7 @@ RequestFault find_read_fault(boost::system::error_code error, bool has_header, c
   }
   if (error == http::error::buffer_overflow && has_header) {
     return {431, fmt::format("the body's trailer or the line of a chunk's size is larger than the {} bytes that this server takes",
-                             kMostBuffered)};
+                             kMaxBuffered)};
   }
   if (error == http::error::header_limit || error == http::error::buffer_overflow) {
     return {431, fmt::format("the header is larger than the {} bytes that this server takes", options.header_bytes)};

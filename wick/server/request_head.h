@@ -13,7 +13,7 @@ namespace wick::server {
 
 // The most that a connection holds of what it has read. A trailer, or the line of a chunk's size, must fit into it as a whole; and Beast's
 // fields, which take no value of 64 KiB, never see one.
-constexpr size_t kMostBuffered = size_t{48} << 10U;
+constexpr size_t kMaxBuffered = size_t{48} << 10U;
 
 using RequestParser = boost::beast::http::request_parser<boost::beast::http::string_body>;
 

@@ -9,7 +9,7 @@
 namespace wick::server {
 namespace {
 
-constexpr size_t kMostItems = 100'000;
+constexpr size_t kMaxItems = 100'000;
 
 std::string output_text(Fields& item, const std::string& path) {
   const Json* const output = item.find("output");
@@ -89,8 +89,8 @@ void read_input(Fields& fields, ChatRequest& chat) {
   }
   const Json* const items = fields.list("input");
   if (items == nullptr) return;
-  if (items->empty() || items->size() > kMostItems) fields.violate("input", fmt::format("must hold 1 to {} items", kMostItems));
-  for (size_t i = 0; i < std::min(items->size(), kMostItems) && fields.violations().size() < 20; ++i)
+  if (items->empty() || items->size() > kMaxItems) fields.violate("input", fmt::format("must hold 1 to {} items", kMaxItems));
+  for (size_t i = 0; i < std::min(items->size(), kMaxItems) && fields.violations().size() < 20; ++i)
     read_item(fields, (*items)[i], i, chat);
 }
 

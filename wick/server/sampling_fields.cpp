@@ -12,9 +12,9 @@
 namespace wick::server {
 namespace {
 
-constexpr size_t kMostBiases = 10'000;
+constexpr size_t kMaxBiases = 10'000;
 constexpr double kLargestBias = 100;
-constexpr size_t kMostBreakers = 64;
+constexpr size_t kMaxBreakers = 64;
 
 template <class T>
 void read_number(Fields& fields, std::initializer_list<std::string_view> names, double minimum, double maximum, T& target) {
@@ -49,7 +49,7 @@ void read_biases(Fields& fields, const Tokenizer& tokenizer, SamplingParams& sam
   const Json* const biases = fields.find("logit_bias");
   if (biases == nullptr) return;
   sampling.logit_bias.clear();
-  bool is_good = (biases->is_object() || biases->is_array()) && biases->size() <= kMostBiases;
+  bool is_good = (biases->is_object() || biases->is_array()) && biases->size() <= kMaxBiases;
   const auto add = [&](const Json& token, const Json& bias) {
     const std::vector<TokenId> ids = tokens_of(token, tokenizer);
     const std::optional<float> value = bias_of(bias);
@@ -65,7 +65,7 @@ void read_biases(Fields& fields, const Tokenizer& tokenizer, SamplingParams& sam
       if (is_good) add(pair[0], pair[1]);
     }
   }
-  if (!is_good) fields.violate("logit_bias", fmt::format("must give at most {} token ids or texts numbers from -100 to 100", kMostBiases));
+  if (!is_good) fields.violate("logit_bias", fmt::format("must give at most {} token ids or texts numbers from -100 to 100", kMaxBiases));
 }
 
 void read_order(Fields& fields, SamplingParams& sampling) {
@@ -92,7 +92,7 @@ void read_repetition(Fields& fields, const Service& service, SamplingParams& sam
   if (const auto value = fields.integer("dry_allowed_length", 1)) sampling.dry_allowed_length = *value;
   if (const auto value = fields.integer("dry_penalty_last_n", -1)) sampling.dry_window = *value;
   std::vector<std::string> breakers = service.defaults.dry_breakers;
-  if (fields.has("dry_sequence_breakers")) breakers = fields.texts("dry_sequence_breakers", kMostBreakers);
+  if (fields.has("dry_sequence_breakers")) breakers = fields.texts("dry_sequence_breakers", kMaxBreakers);
   if (sampling.dry_multiplier > 0) sampling.dry_breakers = tokens_with_any_of(service.engine->tokenizer(), breakers);
 }
 

@@ -90,9 +90,9 @@ CodePath parse_variant(std::string_view variant) {
   const std::string_view number = variant.substr(at + kPrefetch.size());
   int64_t bytes = -1;
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), bytes);
-  if (error != std::errc() || end != number.data() + number.size() || bytes < 0 || bytes > kMostPrefetchBytes) {
+  if (error != std::errc() || end != number.data() + number.size() || bytes < 0 || bytes > kMaxPrefetchBytes) {
     fail(ErrorCode::invalid_argument, "cpu: variant '{}': a prefetch distance is 0 to {} bytes, as in prefetch=4096", variant,
-         kMostPrefetchBytes);
+         kMaxPrefetchBytes);
   }
   if (at > 0 && variant[at - 1] != ',') {
     fail(ErrorCode::invalid_argument, "cpu: variant '{}': write avx2,prefetch=4096, with a comma after the instruction set", variant);
@@ -111,13 +111,13 @@ std::vector<VariantInfo> variants() {
   return found;
 }
 
-constexpr int kMostThreads = 1024;
+constexpr int kMaxThreads = 1024;
 
 std::unique_ptr<Runtime> open(int index, const DeviceOptions& options) {
   if (index != 0) return nullptr;
-  if (options.threads < 0 || options.threads > kMostThreads) {
+  if (options.threads < 0 || options.threads > kMaxThreads) {
     fail(ErrorCode::invalid_argument, "cpu: {} threads asked for; give 1 to {}, or 0 for one on each usable core", options.threads,
-         kMostThreads);
+         kMaxThreads);
   }
   const CodePath path = parse_variant(options.variant);
   return std::make_unique<CpuRuntime>(options.threads == 0 ? usable_cores() : options.threads, path.set, options.cache_directory,

@@ -6,7 +6,7 @@ namespace wick::cpu {
 namespace {
 
 constexpr size_t kScratchAlignment = 64;
-constexpr size_t kLeastScratchBlock = size_t{64} << 10;
+constexpr size_t kMinScratchBlock = size_t{64} << 10;
 
 }  // namespace
 
@@ -15,7 +15,7 @@ std::byte* Scratch::take(size_t bytes) {
   if (top_.block < blocks_.size() && blocks_[top_.block]->bytes() - top_.bytes < size) top_ = {top_.block + 1, 0};
   if (top_.block >= blocks_.size() || blocks_[top_.block]->bytes() < size) {
     blocks_.resize(top_.block);  // those behind the top are nobody's
-    blocks_.push_back(memory_->allocate(std::max({size, wanted_, kLeastScratchBlock}), Lifetime::transient));
+    blocks_.push_back(memory_->allocate(std::max({size, wanted_, kMinScratchBlock}), Lifetime::transient));
   }
   std::byte* const data = blocks_[top_.block]->host_data() + top_.bytes;
   top_.bytes += size;

@@ -30,8 +30,8 @@ Address address(const Buffer& buffer, size_t offset) {
 // Kernels read whole words and vectors, so a view ends where such a vector does.
 constexpr size_t kViewGranule = 256;
 // Larger uploads wait until the device has them, and so do those behind so many.
-constexpr size_t kMostBytesLater = size_t{64} << 10;
-constexpr size_t kMostUploads = 64;
+constexpr size_t kMaxBytesLater = size_t{64} << 10;
+constexpr size_t kMaxUploads = 64;
 
 }  // namespace
 
@@ -148,7 +148,7 @@ void OpenClQueue::forget_done_uploads() {
 // A host that waited for each step's numbers to arrive would never be ahead of the device.
 bool OpenClQueue::upload_later(const std::byte* source, cl_mem target, size_t offset, size_t bytes) {
   forget_done_uploads();
-  if (bytes > kMostBytesLater || uploads_.size() >= kMostUploads) return false;
+  if (bytes > kMaxBytesLater || uploads_.size() >= kMaxUploads) return false;
   std::vector<std::byte> own(source, source + bytes);
   cl_event event = nullptr;
   check_queued(api_.enqueue_write_buffer(queue_.get(), target, CL_FALSE, offset, bytes, own.data(), 0, nullptr, &event),

@@ -17,7 +17,7 @@ namespace {
 constexpr int kPlain = 111, kTransposed = 112;
 constexpr int kF16 = 150, kF32 = 151, kBf16 = 168;
 constexpr int kNotImplemented = 2;
-constexpr int kUsualAlgorithm = 0;
+constexpr int kDefaultAlgorithm = 0;
 
 std::optional<int> number_of(MatrixType type) {
   switch (type) {
@@ -66,10 +66,10 @@ bool RocBlas::multiply(const Product& p, StreamAddress a, StreamAddress b, Strea
   constexpr float kOne = 1, kZero = 0;
   const auto pointer = [](StreamAddress address) { return reinterpret_cast<void*>(address); };
   const auto count = [](int64_t value) { return static_cast<int32_t>(value); };
-  const int status = functions_.multiply(handle_, p.a_by_rows ? kTransposed : kPlain, p.b_by_rows ? kTransposed : kPlain, count(p.m),
-                                         count(p.n), count(p.k), &kOne, pointer(a), *type, count(p.a_stride), p.a_batch, pointer(b), *type,
-                                         count(p.b_stride), p.b_batch, &kZero, pointer(c), *result, count(p.c_stride), p.c_batch,
-                                         pointer(c), *result, count(p.c_stride), p.c_batch, count(p.batches), kF32, kUsualAlgorithm, 0, 0);
+  const int status = functions_.multiply(
+      handle_, p.a_by_rows ? kTransposed : kPlain, p.b_by_rows ? kTransposed : kPlain, count(p.m), count(p.n), count(p.k), &kOne,
+      pointer(a), *type, count(p.a_stride), p.a_batch, pointer(b), *type, count(p.b_stride), p.b_batch, &kZero, pointer(c), *result,
+      count(p.c_stride), p.c_batch, pointer(c), *result, count(p.c_stride), p.c_batch, count(p.batches), kF32, kDefaultAlgorithm, 0, 0);
   if (status == kNotImplemented) return false;
   check(status, "rocblas_gemm_strided_batched_ex");
   return true;

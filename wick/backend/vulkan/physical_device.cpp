@@ -57,7 +57,7 @@ void set_limits(DeviceCaps& caps, const VkPhysicalDeviceLimits& limits) {
   caps.buffer_offset_alignment = static_cast<uint32_t>(std::max<VkDeviceSize>(limits.minStorageBufferOffsetAlignment, kVectorBytes));
   caps.max_group_size = std::min(limits.maxComputeWorkGroupInvocations, limits.maxComputeWorkGroupSize[0]);
   caps.max_storage_buffers = std::min({limits.maxPerStageDescriptorStorageBuffers, limits.maxDescriptorSetStorageBuffers,
-                                       limits.maxPerStageResources, kMostBuffersOfALaunch});
+                                       limits.maxPerStageResources, kMaxBuffersOfALaunch});
   caps.max_parameter_bytes = limits.maxPushConstantsSize;
   std::copy_n(limits.maxComputeWorkGroupCount, 3, caps.max_group_count.begin());
 }

@@ -10,7 +10,7 @@
 
 namespace wick::vulkan {
 
-inline constexpr uint32_t kMostBuffersOfALaunch = 1024;
+inline constexpr uint32_t kMaxBuffersOfALaunch = 1024;
 
 struct PhysicalDevice {
   explicit PhysicalDevice(VkPhysicalDevice device);

@@ -12,9 +12,9 @@ Submission::Submission(const Device& device) : device_(device) {
                                              .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
                                              .commandBufferCount = 1};
   check(vkAllocateCommandBuffers(device.handle(), &commands, &commands_), "vkAllocateCommandBuffers");
-  const VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, kMostBuffers};
+  const VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, kMaxBuffers};
   const VkDescriptorPoolCreateInfo descriptors{
-      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = kMostLaunches, .poolSizeCount = 1, .pPoolSizes = &size};
+      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = kMaxLaunches, .poolSizeCount = 1, .pPoolSizes = &size};
   check(vkCreateDescriptorPool(device.handle(), &descriptors, nullptr, &descriptors_), "vkCreateDescriptorPool");
 }
 

@@ -15,14 +15,14 @@ class Submission {
   Submission(const Submission&) = delete;
   Submission& operator=(const Submission&) = delete;
 
-  static constexpr uint32_t kMostLaunches = 128, kMostBuffers = kMostBuffersOfALaunch;
+  static constexpr uint32_t kMaxLaunches = 128, kMaxBuffers = kMaxBuffersOfALaunch;
 
   // Empties it and begins to record.
   void begin(uint64_t serial);
   [[nodiscard]] VkCommandBuffer commands() const noexcept { return commands_; }
   [[nodiscard]] uint64_t serial() const noexcept { return serial_; }
   // Whether it takes one more launch with so many buffers.
-  [[nodiscard]] bool takes(size_t buffers) const noexcept { return launches_ < kMostLaunches && buffers_ + buffers <= kMostBuffers; }
+  [[nodiscard]] bool takes(size_t buffers) const noexcept { return launches_ < kMaxLaunches && buffers_ + buffers <= kMaxBuffers; }
   // For such a launch; VK_NULL_HANDLE for one without buffers.
   [[nodiscard]] VkDescriptorSet add_launch(VkDescriptorSetLayout layout, size_t buffers);
 

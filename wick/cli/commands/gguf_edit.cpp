@@ -66,12 +66,12 @@ GgufValue value_of(const MetadataChange& change, GgufType type) {
     case GgufType::u64: return {parse_seed(change.key, change.value)};  // any number of 64 bits, as a seed
     case GgufType::i64: return whole_value<int64_t>(change);
     case GgufType::f32: {
-      constexpr double kMost = std::numeric_limits<float>::max();
-      return {static_cast<float>(parse_decimal(change.key, change.value, -kMost, kMost))};
+      constexpr double kMax = std::numeric_limits<float>::max();
+      return {static_cast<float>(parse_decimal(change.key, change.value, -kMax, kMax))};
     }
     case GgufType::f64: {
-      constexpr double kMost = std::numeric_limits<double>::max();
-      return {parse_decimal(change.key, change.value, -kMost, kMost)};
+      constexpr double kMax = std::numeric_limits<double>::max();
+      return {parse_decimal(change.key, change.value, -kMax, kMax)};
     }
     case GgufType::boolean: return {parse_switch(change.key, change.value)};
     case GgufType::string: return {std::string_view(change.value)};
@@ -157,9 +157,8 @@ std::vector<std::filesystem::path> write_parts(const GgufFile& source, const std
     parts.back().push_back(&tensor);
     bytes += tensor.data.size();
   }
-  constexpr size_t kMostParts = 65535;  // what split.count holds
-  if (parts.size() > kMostParts)
-    fail(ErrorCode::invalid_argument, "{} parts are more than {}; give larger limits", parts.size(), kMostParts);
+  constexpr size_t kMaxParts = 65535;  // what split.count holds
+  if (parts.size() > kMaxParts) fail(ErrorCode::invalid_argument, "{} parts are more than {}; give larger limits", parts.size(), kMaxParts);
   std::vector<std::filesystem::path> paths;
   for (size_t index = 0; index < parts.size(); ++index) {
     paths.emplace_back(SplitName{.stem = prefix.string(), .number = index + 1, .count = parts.size()}.to_string());

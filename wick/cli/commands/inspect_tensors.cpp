@@ -43,10 +43,10 @@ struct Listing {
   std::vector<LeftOut> opaque = {};   // values that are no tensors
 };
 
-constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 
 // Of plain numbers, as all these formats hold; an expanded tensor may have more than any number.
-int64_t bytes_of(const Row& row) { return (Checked(row.shape.elements()) * info(row.dtype).block_bytes).value_or(kMost); }
+int64_t bytes_of(const Row& row) { return (Checked(row.shape.elements()) * info(row.dtype).block_bytes).value_or(kMax); }
 
 Json list_of(std::span<const int64_t> numbers) { return Json(std::vector<int64_t>(numbers.begin(), numbers.end())); }
 
@@ -215,10 +215,10 @@ bool inspect_tensors(const Console& console, const std::string& path, bool json)
     elements = elements + row.shape.elements();
   }
   if (json) {
-    const std::string text = json_text(to_json(path, listing, elements.value_or(kMost), bytes.value_or(kMost)), 2);
+    const std::string text = json_text(to_json(path, listing, elements.value_or(kMax), bytes.value_or(kMax)), 2);
     console.out << json_without_controls(text) << '\n';
   } else {
-    print(console, path, listing, elements.value_or(kMost), bytes.value_or(kMost));
+    print(console, path, listing, elements.value_or(kMax), bytes.value_or(kMax));
   }
   return true;
 }

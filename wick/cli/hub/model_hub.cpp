@@ -28,11 +28,11 @@ namespace fs = std::filesystem;
 using HubJson = nlohmann::json;
 
 constexpr const char* kManifest = "wick-manifest.json";
-constexpr const char* kUsualEndpoint = "https://huggingface.co";
+constexpr const char* kDefaultEndpoint = "https://huggingface.co";
 constexpr int kStatusOk = 200, kStatusPartial = 206, kStatusUnauthorized = 401, kStatusForbidden = 403, kStatusNotFound = 404,
               kStatusRange = 416;
 // A list of a repository's files is no longer than this.
-constexpr size_t kMostListBytes = size_t{64} << 20;
+constexpr size_t kMaxListBytes = size_t{64} << 20;
 
 bool is_hub_name(std::string_view name) {
   const auto allowed = [](unsigned char letter) { return std::isalnum(letter) != 0 || letter == '.' || letter == '_' || letter == '-'; };
@@ -171,7 +171,7 @@ std::string variable_of(const Console& console, const char* name) {
 
 std::string endpoint_of(const Console& console) {
   std::string endpoint = variable_of(console, "HF_ENDPOINT");
-  if (endpoint.empty()) return kUsualEndpoint;
+  if (endpoint.empty()) return kDefaultEndpoint;
   while (endpoint.ends_with('/')) endpoint.pop_back();
   return endpoint;
 }
@@ -201,7 +201,7 @@ std::vector<HubFile> ask_hub(const Console& console, Downloader& downloader, con
       fmt::format("{}/api/models/{}/{}/tree/main?recursive=true", endpoint_of(console), reference.owner, reference.name);
   std::string text;
   const int status = downloader.get({url, variable_of(console, "HF_TOKEN")}, [&](std::span<const std::byte> bytes, int) {
-    if (text.size() + bytes.size() > kMostListBytes) fail(ErrorCode::corrupt_file, "{}: the list of files has no end", url);
+    if (text.size() + bytes.size() > kMaxListBytes) fail(ErrorCode::corrupt_file, "{}: the list of files has no end", url);
     text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   });
   if (status != kStatusOk) fail_status(reference.to_string(), url, status);

@@ -59,9 +59,9 @@ BaseLogits BaseLogits::open(const std::filesystem::path& path) {
   int32_t sizes[3];
   std::memcpy(sizes, bytes.data() + kMagic.size(), sizeof(sizes));
   base.header_ = {.context = sizes[0], .vocabulary = sizes[1], .chunks = sizes[2]};
-  constexpr int32_t kMost = 1 << 24;
+  constexpr int32_t kMax = 1 << 24;
   for (const int32_t size : sizes) {
-    if (size >= 1 && size <= kMost) continue;
+    if (size >= 1 && size <= kMax) continue;
     fail(ErrorCode::corrupt_file, "{}: {} tokens per chunk, a vocabulary of {} and {} chunks cannot be; write the file again",
          path.string(), sizes[0], sizes[1], sizes[2]);
   }

@@ -179,7 +179,7 @@ struct LinearPlan {
 
 // Activations are rounded to the dtype of the product, as the portable kernels with tiles do; weights of f8 are halves without a change.
 std::optional<LinearPlan> linear_plan(const OpCall& call, std::span<const Operand> weights) {
-  constexpr int64_t kMostElements = 128 << 20;  // that are kept twice
+  constexpr int64_t kMaxElements = 128 << 20;  // that are kept twice
   const Layout& x = *call.inputs[0].layout;
   const DType dtype = weights[0].dtype;
   const LinearPlan plan{x.elements() / x.shape().last(), dtype == DType::f8e4m3 ? DType::f16 : dtype};
@@ -189,7 +189,7 @@ std::optional<LinearPlan> linear_plan(const OpCall& call, std::span<const Operan
   if (driver_of(call).matrix_libraries().empty()) return std::nullopt;
   for (const Operand& weight : weights) {
     if (weight.dtype != dtype || weight.layout->elements() * plan.rows < kLargeProduct) return std::nullopt;
-    if (dtype != plan.dtype && weight.layout->elements() > kMostElements) return std::nullopt;
+    if (dtype != plan.dtype && weight.layout->elements() > kMaxElements) return std::nullopt;
   }
   return plan;
 }

@@ -34,8 +34,8 @@ std::shared_ptr<const Program> StreamDriver::load(ir::Kernel prepared, std::span
 
 // A model has a few dozen kernels, and their compiler takes a core and some hundred MB each.
 int StreamDriver::compilers() const noexcept {
-  constexpr int kMost = 16;
-  return std::clamp(usable_cores(), 2, kMost);
+  constexpr int kMax = 16;
+  return std::clamp(usable_cores(), 2, kMax);
 }
 
 std::shared_ptr<const Program> StreamDriver::awaited(ir::Kernel prepared, FutureProgram made) {

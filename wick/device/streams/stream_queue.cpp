@@ -114,7 +114,7 @@ class StreamReadback final : public Event {
   void wait() override {
     done_->wait();
     waited_ = true;
-    std::memcpy(target_, queue_->readback_ + piece_ * ReadbackQueue::kMostBytes, bytes_);
+    std::memcpy(target_, queue_->readback_ + piece_ * ReadbackQueue::kMaxBytes, bytes_);
   }
 
  private:
@@ -218,7 +218,7 @@ void StreamQueue::download(const Buffer& source, size_t offset, std::byte* targe
 
 std::optional<size_t> StreamQueue::take_readback_piece() {
   void* host = readback_;
-  if (host == nullptr && context_.api->host_allocate.address(&host, kReadbacks * kMostBytes, 0) != 0) return std::nullopt;
+  if (host == nullptr && context_.api->host_allocate.address(&host, kReadbacks * kMaxBytes, 0) != 0) return std::nullopt;
   readback_ = static_cast<std::byte*>(host);
   const auto free = std::find(is_read_back_.begin(), is_read_back_.end(), false);
   if (free == is_read_back_.end()) return std::nullopt;
@@ -230,13 +230,13 @@ std::unique_ptr<Event> StreamQueue::read_back(const Buffer& source, size_t offse
   const StreamApi& api = *context_.api;
   const std::lock_guard lock(mutex_);
   begin_call();
-  const std::optional<size_t> piece = bytes > 0 && bytes <= kMostBytes ? take_readback_piece() : std::nullopt;
+  const std::optional<size_t> piece = bytes > 0 && bytes <= kMaxBytes ? take_readback_piece() : std::nullopt;
   if (!piece) {
     download(source, offset, target, bytes);
     return past_event();
   }
   try {
-    check_queued(api.copy_to_host.address(readback_ + *piece * kMostBytes, stream_address(source, offset), bytes, stream_),
+    check_queued(api.copy_to_host.address(readback_ + *piece * kMaxBytes, stream_address(source, offset), bytes, stream_),
                  api.copy_to_host.name, context_.place);
     return std::make_unique<StreamReadback>(shared_from_this(), record(), *piece, target, bytes);
   } catch (...) {

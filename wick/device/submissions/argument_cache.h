@@ -31,7 +31,7 @@ class ArgumentCache {
       key_.insert(key_.end(), {reinterpret_cast<uintptr_t>(bound.block), bound.offset, bytes});
     }
     if (const auto found = kept_.find(key_); found != kept_.end()) return found->second;
-    if (kept_.size() >= kMost) kept_.clear();
+    if (kept_.size() >= kMax) kept_.clear();
     return kept_.emplace(key_, make(std::span<const Span>(spans_))).first->second;
   }
   // A block that goes.
@@ -46,7 +46,7 @@ class ArgumentCache {
   }
 
  private:
-  static constexpr size_t kMost = 8192;
+  static constexpr size_t kMax = 8192;
   // A layout, then block, offset and size of each buffer.
   using Key = std::vector<uint64_t>;
   struct KeyHash {

@@ -16,7 +16,7 @@ using ir::Value;
 using ir::Variable;
 
 constexpr uint32_t kLanes = 64;
-constexpr size_t kMostBytesPerLaunch = size_t{32} << 20;
+constexpr size_t kMaxBytesPerLaunch = size_t{32} << 20;
 constexpr uint32_t kGroupsInARow = 1024;
 
 Value lane_of_all(KernelBuilder& k) { return (k.group_id(1) * k.group_count(0) + k.group_id(0)) * kLanes + k.local_id(); }
@@ -99,8 +99,8 @@ uint32_t ByteKernels::place(size_t offset, size_t unit) const noexcept {
 }
 
 size_t ByteKernels::bytes_per_launch() const noexcept {
-  const size_t bound = caps_.max_buffer_bytes == 0 ? kMostBytesPerLaunch : caps_.max_buffer_bytes - caps_.buffer_offset_alignment;
-  return std::min(kMostBytesPerLaunch, bound / 4 * 4);
+  const size_t bound = caps_.max_buffer_bytes == 0 ? kMaxBytesPerLaunch : caps_.max_buffer_bytes - caps_.buffer_offset_alignment;
+  return std::min(kMaxBytesPerLaunch, bound / 4 * 4);
 }
 
 ir::Grid ByteKernels::grid(size_t bytes) const noexcept {

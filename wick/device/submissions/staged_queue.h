@@ -50,7 +50,7 @@ class StagedQueue : public BlockQueue<Block>, public ReadbackQueue {
     {
       const std::lock_guard lock(mutex_);
       if (failure_) throw Error(*failure_);
-      std::shared_ptr<Staging> memory = bytes > 0 && bytes <= kMostBytes ? readback_memory() : nullptr;
+      std::shared_ptr<Staging> memory = bytes > 0 && bytes <= kMaxBytes ? readback_memory() : nullptr;
       if (memory != nullptr) {
         const uint64_t serial = record_to_host(Span::of(source, offset, bytes), *memory);
         // What comes next belongs to another submission, which this one does not wait for.
@@ -149,7 +149,7 @@ class StagedQueue : public BlockQueue<Block>, public ReadbackQueue {
     for (const std::shared_ptr<Staging>& memory : readbacks_) {
       if (memory.use_count() == 1) return memory;
     }
-    std::shared_ptr<Staging> made = make_staging(kMostBytes, Direction::to_host);
+    std::shared_ptr<Staging> made = make_staging(kMaxBytes, Direction::to_host);
     if (made != nullptr) readbacks_.push_back(made);
     return made;
   }

@@ -6,7 +6,7 @@ namespace wick {
 namespace {
 
 // What files mean that do not say otherwise.
-constexpr double kUsualBias = 8;
+constexpr double kDefaultBias = 8;
 
 DecoderSpec describe_with_alibi(const ModelConfig& config, double most) {
   const auto clamp = static_cast<float>(config.keys.find_positive_or_zero("attention.clamp_kqv").value_or(0));
@@ -22,13 +22,13 @@ DecoderSpec describe_with_alibi(const ModelConfig& config, double most) {
 }
 
 DecoderSpec describe_bloom(const ModelConfig& config) {
-  DecoderSpec spec = describe_with_alibi(config, kUsualBias);
+  DecoderSpec spec = describe_with_alibi(config, kDefaultBias);
   spec.embedding_norm = config.norm("token_embd_norm", NormKind::layer);
   return spec;
 }
 
 DecoderSpec describe_mpt(const ModelConfig& config) {
-  DecoderSpec spec = describe_with_alibi(config, config.keys.positive_or("attention.max_alibi_bias", kUsualBias));
+  DecoderSpec spec = describe_with_alibi(config, config.keys.positive_or("attention.max_alibi_bias", kDefaultBias));
   const Checkpoint& file = config.keys.checkpoint();
   spec.learned_positions = file.find_tensor("position_embd.weight") != nullptr;
   // A norm of keys counts where there is one of queries, as in llama.cpp; a model with both is refused.
@@ -36,7 +36,7 @@ DecoderSpec describe_mpt(const ModelConfig& config) {
   return spec;
 }
 
-constexpr KeyRule kBloomKeys[] = {{"attention.max_alibi_bias", KeyUse::only_value, {0, kUsualBias}}};
+constexpr KeyRule kBloomKeys[] = {{"attention.max_alibi_bias", KeyUse::only_value, {0, kDefaultBias}}};
 constexpr KeyRule kMptKeys[] = {{"attention.max_alibi_bias"}, {"attention.clamp_kqv"}};
 constexpr std::string_view kBloomClasses[] = {"BloomForCausalLM"};
 constexpr std::string_view kMptClasses[] = {"MptForCausalLM", "MPTForCausalLM"};

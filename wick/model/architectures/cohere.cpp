@@ -6,7 +6,7 @@ namespace wick {
 namespace {
 
 // Of the layers with a window, where a GGUF file does not say: every fourth has none.
-constexpr int64_t kUsualCoherePeriod = 4;
+constexpr int64_t kDefaultCoherePeriod = 4;
 
 void finish_cohere(const ModelConfig& config, DecoderSpec& spec) {
   spec.output_norm = config.norm("output_norm", NormKind::layer);
@@ -28,7 +28,7 @@ DecoderSpec describe_cohere(const ModelConfig& config) {
 DecoderSpec describe_cohere2(const ModelConfig& config) {
   ModelConfig own = config;
   if (own.windowed.empty()) {
-    for (int64_t layer = 0; layer < own.layers; ++layer) own.windowed.push_back(layer % kUsualCoherePeriod < kUsualCoherePeriod - 1);
+    for (int64_t layer = 0; layer < own.layers; ++layer) own.windowed.push_back(layer % kDefaultCoherePeriod < kDefaultCoherePeriod - 1);
   }
   DecoderSpec spec = own.decoder([&](int64_t layer) {
     AttentionSpec attention = own.attention(layer);

@@ -6,7 +6,7 @@ namespace wick {
 namespace {
 
 // Of the layers with a window, where a file does not say: every fourth has none.
-constexpr int64_t kUsualExaone4Period = 4;
+constexpr int64_t kDefaultExaone4Period = 4;
 constexpr int64_t kLayersOfWindowed = 64;
 
 DecoderSpec describe_exaone4(const ModelConfig& config) {
@@ -14,7 +14,7 @@ DecoderSpec describe_exaone4(const ModelConfig& config) {
   // Of a file that does not say which layers have it, the window counts in the model with 64 layers alone, as in llama.cpp.
   if (own.windowed.empty() && own.layers != kLayersOfWindowed) own.window = 0;
   if (own.window > 0 && own.windowed.empty()) {
-    for (int64_t layer = 0; layer < own.layers; ++layer) own.windowed.push_back(layer % kUsualExaone4Period < kUsualExaone4Period - 1);
+    for (int64_t layer = 0; layer < own.layers; ++layer) own.windowed.push_back(layer % kDefaultExaone4Period < kDefaultExaone4Period - 1);
   }
   return own.decoder([&](int64_t layer) {
     AttentionSpec attention = own.attention(layer);

@@ -7,14 +7,14 @@ namespace wick {
 namespace {
 
 // What files mean that do not say otherwise: those of the first converters, and transformers' defaults.
-constexpr int64_t kUsualWindow = 4096;
-constexpr double kUsualAttentionCap = 50, kUsualLogitCap = 30;
+constexpr int64_t kDefaultWindow = 4096;
+constexpr double kDefaultAttentionCap = 50, kDefaultLogitCap = 30;
 // The only model whose scores are scaled by the width of all heads, which GGUF files do not say, has so many layers.
 constexpr int64_t kGemma2LayersOf27B = 46;
 
 DecoderSpec describe_gemma2(const ModelConfig& config) {
   ModelConfig own = config;
-  if (!config.keys.has("attention.sliding_window")) own.window = kUsualWindow;
+  if (!config.keys.has("attention.sliding_window")) own.window = kDefaultWindow;
   if (own.windowed.empty()) {
     for (int64_t layer = 0; layer < own.layers; ++layer) own.windowed.push_back(layer % 2 == 0);
   }
@@ -23,14 +23,14 @@ DecoderSpec describe_gemma2(const ModelConfig& config) {
   }
   DecoderSpec spec = own.decoder([&](int64_t layer) {
     AttentionSpec attention = own.attention(layer);
-    attention.softcap = own.cap_or("attn_logit_softcapping", kUsualAttentionCap);
+    attention.softcap = own.cap_or("attn_logit_softcapping", kDefaultAttentionCap);
     LayerSpec made = own.layer(std::move(attention), own.feed_forward());
     made.blocks[0].post_norm = own.norm("post_attention_norm");
     made.blocks[1].post_norm = own.norm("post_ffw_norm");
     return made;
   });
   spec.embedding_scale = std::sqrt(static_cast<float>(own.hidden_size));
-  spec.logit_softcap = own.cap_or("final_logit_softcapping", kUsualLogitCap);
+  spec.logit_softcap = own.cap_or("final_logit_softcapping", kDefaultLogitCap);
   return spec;
 }
 

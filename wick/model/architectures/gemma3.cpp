@@ -8,15 +8,15 @@ namespace wick {
 namespace {
 
 // What GGUF files leave out.
-constexpr int64_t kUsualPeriod = 6;
-constexpr double kUsualLocalBase = 10000;
+constexpr int64_t kDefaultPeriod = 6;
+constexpr double kDefaultLocalBase = 10000;
 // The only model whose scores are scaled by the width of all heads has so many layers.
 constexpr int64_t kGemma3LayersOf27B = 62;
 
 DecoderSpec describe_gemma3(const ModelConfig& config) {
   ModelConfig own = config;
   if (own.windowed.empty()) {
-    for (int64_t layer = 0; layer < own.layers; ++layer) own.windowed.push_back(layer % kUsualPeriod < kUsualPeriod - 1);
+    for (int64_t layer = 0; layer < own.layers; ++layer) own.windowed.push_back(layer % kDefaultPeriod < kDefaultPeriod - 1);
   }
   if (own.attention_scale == 0 && own.layers == kGemma3LayersOf27B) {
     own.attention_scale = 1 / std::sqrt(static_cast<double>(own.hidden_size) / static_cast<double>(own.heads));
@@ -33,7 +33,7 @@ DecoderSpec describe_gemma3(const ModelConfig& config) {
   });
   RopeConfig local;
   local.dims = own.rope.dims;
-  local.base = own.keys.positive_or("rope.freq_base_swa", kUsualLocalBase);
+  local.base = own.keys.positive_or("rope.freq_base_swa", kDefaultLocalBase);
   spec.ropes.push_back(local);
   spec.embedding_scale = std::sqrt(static_cast<float>(own.hidden_size));
   spec.logit_softcap = own.cap_or("final_logit_softcapping", 0);

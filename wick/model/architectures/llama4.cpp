@@ -6,16 +6,17 @@ namespace wick {
 namespace {
 
 // What GGUF files leave out.
-constexpr int64_t kUsualChunk = 8192, kUnrotatedLlama4Period = 4;
-constexpr double kUsualTemperatureLength = 8192, kUsualTemperatureScale = 0.1;
+constexpr int64_t kDefaultChunk = 8192, kUnrotatedLlama4Period = 4;
+constexpr double kDefaultTemperatureLength = 8192, kDefaultTemperatureScale = 0.1;
 
 DecoderSpec describe_llama4(const ModelConfig& config) {
   const KeyReader& keys = config.keys;
-  const int64_t chunk = keys.size_or("attention.chunk_size", kUsualChunk);
+  const int64_t chunk = keys.size_or("attention.chunk_size", kDefaultChunk);
   const bool norms = keys.find_flag("attention.bare_head_norms").value_or(true);
-  const QueryTemperature temperature{.length = keys.find_positive_or_zero("attention.temperature_length").value_or(kUsualTemperatureLength),
-                                     .scale = keys.find_positive_or_zero("attention.temperature_scale").value_or(kUsualTemperatureScale),
-                                     .first = 1};
+  const QueryTemperature temperature{
+      .length = keys.find_positive_or_zero("attention.temperature_length").value_or(kDefaultTemperatureLength),
+      .scale = keys.find_positive_or_zero("attention.temperature_scale").value_or(kDefaultTemperatureScale),
+      .first = 1};
   const bool tempered = keys.find_choice("attention.temperature_tuning").value_or(true);
   const std::vector<bool> rotated = config.rotated_layers(kUnrotatedLlama4Period);
   ExpertsSpec experts = config.experts(Routing::sigmoid, false);

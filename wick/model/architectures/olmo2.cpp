@@ -6,7 +6,7 @@
 namespace wick {
 namespace {
 
-constexpr int64_t kUsualOlmo3Period = 4;
+constexpr int64_t kDefaultOlmo3Period = 4;
 
 DecoderSpec describe_olmo(const ModelConfig& config) {
   const auto clamp = static_cast<float>(config.keys.find_positive_or_zero("attention.clamp_kqv").value_or(0));
@@ -27,7 +27,7 @@ DecoderSpec describe_olmo2(const ModelConfig& config) {
   ModelConfig own = config;
   // Files of llama.cpp do not say which layers have the window.
   if (own.window > 0 && own.windowed.empty()) {
-    for (int64_t layer = 0; layer < own.layers; ++layer) own.windowed.push_back(layer % kUsualOlmo3Period < kUsualOlmo3Period - 1);
+    for (int64_t layer = 0; layer < own.layers; ++layer) own.windowed.push_back(layer % kDefaultOlmo3Period < kDefaultOlmo3Period - 1);
   }
   DecoderSpec spec = own.decoder([&](int64_t layer) {
     AttentionSpec attention = own.attention(layer);

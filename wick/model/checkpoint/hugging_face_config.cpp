@@ -19,12 +19,12 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr size_t kMostBytes = 16 << 20;
-constexpr int kMostDepth = 32;
+constexpr size_t kMaxBytes = 16 << 20;
+constexpr int kMaxDepth = 32;
 // More layers than any model has.
-constexpr uint64_t kMostConfigLayers = 1 << 12;
+constexpr uint64_t kMaxConfigLayers = 1 << 12;
 // Where nothing says it.
-constexpr double kUsualRopeBase = 10000;
+constexpr double kDefaultRopeBase = 10000;
 
 // Parts of the names of keys that describe arithmetic: one that no table has is refused, where another is ignored with a warning.
 constexpr std::array<std::string_view, 22> kArithmetic = {
@@ -288,7 +288,7 @@ void ConfigTranslator::translate_layer_flags(const ConfigRow& row, const Json& v
     const uint64_t period = whole_number(std::string(row.key), value);
     const Json* layers = find("num_hidden_layers");
     if (has(row.canonical) || layers == nullptr) return;
-    const uint64_t count = std::min(whole_number("num_hidden_layers", *layers), kMostConfigLayers);
+    const uint64_t count = std::min(whole_number("num_hidden_layers", *layers), kMaxConfigLayers);
     for (uint64_t layer = 0; layer < count; ++layer) flags.push_back((layer + 1) % period != 0);
   }
   bool is_usual = true;
@@ -387,7 +387,7 @@ void ConfigTranslator::translate_alpha(const std::string& origin, const Json& ro
   const double heads = number("attention.head_count"), own = number("attention.key_length");
   const double dims = own > 0 ? own : heads > 0 ? number("embedding_length") / heads : 0;
   if (dims <= 2) return;  // refused when they are read
-  const double base = number("rope.freq_base") > 0 ? number("rope.freq_base") : kUsualRopeBase;
+  const double base = number("rope.freq_base") > 0 ? number("rope.freq_base") : kDefaultRopeBase;
   add_number("rope.freq_base", origin + ".alpha", base * std::pow(positive(origin, rope, "alpha"), dims / (dims - 2)));
 }
 
@@ -516,7 +516,7 @@ void ConfigTranslator::translate_windows() {
   const Json* full = has_own_row("max_window_layers") ? nullptr : find("max_window_layers");
   const Json* layers = find("num_hidden_layers");
   if (use == nullptr || full == nullptr || layers == nullptr || !full->is_number_unsigned() || !layers->is_number_unsigned()) return;
-  if (layers->get<uint64_t>() > kMostConfigLayers) return;
+  if (layers->get<uint64_t>() > kMaxConfigLayers) return;
   std::vector<bool> flags;
   for (uint64_t layer = 0; layer < layers->get<uint64_t>(); ++layer) flags.push_back(layer >= full->get<uint64_t>());
   add_flags(canonical, "max_window_layers", flags);
@@ -589,11 +589,11 @@ void ConfigTranslator::add_flags(std::string_view canonical, const std::string& 
 }  // namespace
 
 TranslatedConfig parse_model_config(std::span<const std::byte> text, const std::string& name) {
-  if (text.size() > kMostBytes) {
-    fail(ErrorCode::corrupt_file, "{}: {} bytes, {} are allowed for a configuration; download it again", name, text.size(), kMostBytes);
+  if (text.size() > kMaxBytes) {
+    fail(ErrorCode::corrupt_file, "{}: {} bytes, {} are allowed for a configuration; download it again", name, text.size(), kMaxBytes);
   }
   const Json json =
-      parse_strict_json(text, kMostDepth, {.file = name, .part = "configuration", .first_byte = 0, .remedy = "download it again"});
+      parse_strict_json(text, kMaxDepth, {.file = name, .part = "configuration", .first_byte = 0, .remedy = "download it again"});
   if (!json.is_object()) fail(ErrorCode::corrupt_file, "{}: no JSON object; download the configuration again", name);
   return ConfigTranslator(json, name).translate();
 }

@@ -16,7 +16,7 @@ namespace {
 // Larger than any model; a bound that keeps products of two sizes far from overflow.
 constexpr uint64_t kLargestSize = uint64_t{1} << 31;
 // More layers than any model has, and few enough that a description of them is small.
-constexpr int64_t kMostLayers = 1 << 12;
+constexpr int64_t kMaxLayers = 1 << 12;
 
 constexpr const char* kLongFactors = "rope_factors_long.weight";
 
@@ -215,7 +215,7 @@ ModelConfig ModelConfig::read(const Checkpoint& checkpoint, const Architecture& 
   ModelConfig config{.keys = KeyReader(checkpoint, architecture.name), .windowed = {}, .rope = {}};
   const KeyReader& keys = config.keys;
   config.layers = keys.size("block_count");
-  if (config.layers > kMostLayers) keys.fail_value("block_count", std::to_string(config.layers), fmt::format("want 1 to {}", kMostLayers));
+  if (config.layers > kMaxLayers) keys.fail_value("block_count", std::to_string(config.layers), fmt::format("want 1 to {}", kMaxLayers));
   config.hidden_size = keys.size("embedding_length");
   const bool experts_alone = architecture.experts && keys.has("expert_feed_forward_length");
   config.intermediate_size = experts_alone ? keys.size_or("feed_forward_length", 0) : keys.size("feed_forward_length");

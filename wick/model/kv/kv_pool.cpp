@@ -68,10 +68,10 @@ int64_t slab_bytes(const KvLayout& layout) {
 int64_t slabs_for(int64_t sequences) { return 1 + 2 * sequences; }
 
 void check_sizes(const KvLayout& layout, const KvPoolOptions& options) {
-  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
-  const auto in_range = [](int64_t value) { return value >= 1 && value <= kMost; };
+  constexpr int64_t kMax = std::numeric_limits<int32_t>::max();
+  const auto in_range = [](int64_t value) { return value >= 1 && value <= kMax; };
   if (!in_range(options.context) || !in_range(options.block_size) || !in_range(options.step) || options.bytes < 0 ||
-      options.sequences < 0 || options.sequences > kMost) {
+      options.sequences < 0 || options.sequences > kMax) {
     fail(ErrorCode::invalid_argument, "KvPool: a context of {}, blocks of {}, steps of {} tokens, {} bytes and {} sequences: out of range",
          options.context, options.block_size, options.step, options.bytes, options.sequences);
   }
@@ -81,7 +81,7 @@ void check_sizes(const KvLayout& layout, const KvPoolOptions& options) {
   }
   for (const KvLayer& layer : layout.layers) {
     const bool bounded = layer.retention.kind != Retention::Kind::full;
-    if (!in_range(layer.kv_heads) || !in_range(layer.key_dim) || layer.value_dim < 0 || layer.value_dim > kMost ||
+    if (!in_range(layer.kv_heads) || !in_range(layer.key_dim) || layer.value_dim < 0 || layer.value_dim > kMax ||
         (bounded && !in_range(layer.retention.size))) {
       fail(ErrorCode::invalid_argument, "KvPool: a layer of {} heads, keys of {}, values of {} and a window of {}: out of range",
            layer.kv_heads, layer.key_dim, layer.value_dim, layer.retention.size);

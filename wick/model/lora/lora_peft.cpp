@@ -20,8 +20,8 @@ namespace {
 
 using PeftJson = nlohmann::json;
 
-constexpr size_t kMostConfigBytes = 16 << 20;
-constexpr int kMostConfigDepth = 16;
+constexpr size_t kMaxConfigBytes = 16 << 20;
+constexpr int kMaxConfigDepth = 16;
 
 // Keys that are read, or that change nothing once an adapter is trained. Any other key must say nothing (null, false, 0, empty): what it
 // says may change what is computed (use_dora, lora_bias, modules_to_save …).
@@ -165,12 +165,12 @@ void LoraAdapter::read_peft(const std::filesystem::path& folder, const Architect
   }
   const auto config_file = MappedFile::open(config_path);
   const std::string config_name = config_path.string();
-  if (config_file->bytes().size() > kMostConfigBytes) {
+  if (config_file->bytes().size() > kMaxConfigBytes) {
     fail(ErrorCode::corrupt_file, "{}: {} bytes are no configuration; the most is {}", config_name, config_file->bytes().size(),
-         kMostConfigBytes);
+         kMaxConfigBytes);
   }
   const PeftJson json =
-      parse_strict_json(config_file->bytes(), kMostConfigDepth, {config_name, "the configuration", 0, "save the adapter again"});
+      parse_strict_json(config_file->bytes(), kMaxConfigDepth, {config_name, "the configuration", 0, "save the adapter again"});
   if (!json.is_object()) fail(ErrorCode::corrupt_file, "{}: no JSON object; save the adapter again", config_name);
   const PeftConfig config(json, config_name);
   auto file = std::make_shared<const SafetensorsFile>(SafetensorsFile::open(tensors_path));

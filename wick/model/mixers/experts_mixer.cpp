@@ -16,7 +16,7 @@ namespace {
 // How far below the largest score, in proportion, Phi 3.5 MoE's router still looks: twice its jitter in training.
 constexpr double kSparseMixerShare = 0.02;
 // The least sum of weights that is divided by.
-constexpr double kLeastSum = 1e-20;
+constexpr double kMinSum = 1e-20;
 
 // The experts of each token, [tokens, used], and their weights.
 struct Choice {
@@ -98,7 +98,7 @@ Choice ExpertsMixer::choose(const Tensor& scores) const {
   const Tensor ids = merits.topk(spec_.used).second;
   Tensor weights = shares.gather(ids, -1);
   if (late) weights = softmax_last_dim(weights);
-  if (spec_.normalized && !late) weights = weights / (weights.sum_keepdim(-1) + kLeastSum);
+  if (spec_.normalized && !late) weights = weights / (weights.sum_keepdim(-1) + kMinSum);
   if (spec_.weight_scale != 1) weights = weights * spec_.weight_scale;
   return {ids, weights};
 }

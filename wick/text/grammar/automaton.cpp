@@ -13,7 +13,7 @@
 namespace wick {
 namespace {
 
-constexpr size_t kMostNodes = 1'000'000;
+constexpr size_t kMaxNodes = 1'000'000;
 
 }  // namespace
 
@@ -116,7 +116,7 @@ class AutomatonCompiler final : public NfaLabels {
       nodes_.push_back(std::move(node));
     }
     node_body_.resize(nodes_.size(), static_cast<uint32_t>(index));
-    if (nodes_.size() > kMostNodes) fail(ErrorCode::unsupported, "the format needs more than {} states; make it smaller", kMostNodes);
+    if (nodes_.size() > kMaxNodes) fail(ErrorCode::unsupported, "the format needs more than {} states; make it smaller", kMaxNodes);
   }
 
   [[nodiscard]] bool body_productive(uint32_t body) const { return productive_[bodies_[body].first_node]; }

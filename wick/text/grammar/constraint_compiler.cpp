@@ -12,9 +12,9 @@ namespace wick {
 namespace {
 
 // Of one token that a text takes: configurations reached. It is on the caller's thread, an engine's, unlike most of a mask's work.
-constexpr uint64_t kMostAcceptWork = 400'000;
+constexpr uint64_t kMaxAcceptWork = 400'000;
 // Of the stacks of one text.
-constexpr size_t kMostStackBytes = size_t{16} << 20;
+constexpr size_t kMaxStackBytes = size_t{16} << 20;
 
 class AutomatonConstraint final : public TokenConstraint {
  public:
@@ -50,7 +50,7 @@ class AutomatonConstraint final : public TokenConstraint {
       return;
     }
     if (ended_) refuse(token);
-    WorkLimit limit(kMostAcceptWork);
+    WorkLimit limit(kMaxAcceptWork);
     Stepper stepper(format_->automaton(), arena_);
     stepper.set_limit(&limit);
     Configurations next = stepper.step_token(state_, token);
@@ -103,8 +103,8 @@ class AutomatonConstraint final : public TokenConstraint {
       }
       item.frame = moved.at(item.frame);
     }
-    if (kept.bytes() > kMostStackBytes) {
-      fail_ambiguous(format_->automaton(), arena_, next.items, fmt::format("its stacks take more than {} MiB", kMostStackBytes >> 20));
+    if (kept.bytes() > kMaxStackBytes) {
+      fail_ambiguous(format_->automaton(), arena_, next.items, fmt::format("its stacks take more than {} MiB", kMaxStackBytes >> 20));
     }
     std::sort(items.begin(), items.end());
     next.items = std::move(items);
@@ -122,7 +122,7 @@ class AutomatonConstraint final : public TokenConstraint {
 }  // namespace
 
 ConstraintCompiler::ConstraintCompiler(std::shared_ptr<const Tokenizer> tokenizer)
-    : formats_(std::make_shared<FormatCache>(kMostCachedBytes)), tokenizer_(std::move(tokenizer)) {
+    : formats_(std::make_shared<FormatCache>(kMaxCachedBytes)), tokenizer_(std::move(tokenizer)) {
   if (tokenizer_ == nullptr) fail(ErrorCode::invalid_argument, "ConstraintCompiler: no tokenizer; load one first");
 }
 

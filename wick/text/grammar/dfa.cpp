@@ -12,7 +12,7 @@ namespace wick {
 namespace {
 
 constexpr uint32_t kDead = UINT32_MAX;
-constexpr size_t kMostProductNodes = 50'000;
+constexpr size_t kMaxProductNodes = 50'000;
 
 // Drops nodes from which no end can be reached, and edges to them.
 void drop_dead_nodes(Dfa& dfa) {
@@ -82,8 +82,8 @@ class Product {
   uint32_t node_of(uint32_t left, uint32_t right) {
     const auto [entry, added] = numbers_.try_emplace((uint64_t{left} << 32) | right, static_cast<uint32_t>(pairs_.size()));
     if (added) {
-      if (pairs_.size() >= kMostProductNodes) {
-        fail(ErrorCode::unsupported, "{}: the conditions together need more than {} states; make them simpler", place_, kMostProductNodes);
+      if (pairs_.size() >= kMaxProductNodes) {
+        fail(ErrorCode::unsupported, "{}: the conditions together need more than {} states; make them simpler", place_, kMaxProductNodes);
       }
       pairs_.emplace_back(left, right);
       const bool right_final = right != kDead && right_.nodes[right].final;

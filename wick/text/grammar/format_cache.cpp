@@ -68,7 +68,7 @@ std::shared_ptr<CompiledFormat> FormatCache::get(const OutputFormat& format, con
   formats_.emplace_front(format, compiled);
   std::erase_if(alive_, [](const auto& one) { return one.expired(); });
   alive_.push_back(compiled);
-  if (formats_.size() > kMostFormats) {
+  if (formats_.size() > kMaxFormats) {
     dropped = std::move(formats_.back().second);
     formats_.pop_back();
   }

@@ -65,7 +65,7 @@ class FormatCache : public std::enable_shared_from_this<FormatCache> {
 
  private:
   // Formats that were used last are kept, but not more than these.
-  static constexpr size_t kMostFormats = 64;
+  static constexpr size_t kMaxFormats = 64;
   using Entry = std::pair<OutputFormat, std::shared_ptr<CompiledFormat>>;
 
   // With the lock.

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kLongestGrammar = size_t{1} << 20;
 constexpr int kDeepestGroup = 200;
-constexpr uint32_t kMostGbnfRepetitions = 100'000;
+constexpr uint32_t kMaxGbnfRepetitions = 100'000;
 
 class GbnfParser {
  public:
@@ -177,7 +177,7 @@ class GbnfParser {
   uint32_t parse_count() {
     uint32_t value = 0;
     const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
-    if (error != std::errc() || value > kMostGbnfRepetitions) bad("expected a number of repetitions up to 100000");
+    if (error != std::errc() || value > kMaxGbnfRepetitions) bad("expected a number of repetitions up to 100000");
     at_ = static_cast<size_t>(end - text_.data());
     return value;
   }

@@ -9,7 +9,7 @@ namespace wick {
 namespace {
 
 // Beyond this a grammar was made to exhaust memory.
-constexpr size_t kMostExpressions = 2'000'000;
+constexpr size_t kMaxExpressions = 2'000'000;
 
 }  // namespace
 
@@ -19,8 +19,8 @@ Grammar::Grammar() {
 }
 
 ExpressionId Grammar::add(Expression expression) {
-  if (expressions_.size() >= kMostExpressions) {
-    fail(ErrorCode::unsupported, "the grammar has more than {} expressions; make it smaller", kMostExpressions);
+  if (expressions_.size() >= kMaxExpressions) {
+    fail(ErrorCode::unsupported, "the grammar has more than {} expressions; make it smaller", kMaxExpressions);
   }
   expressions_.push_back(std::move(expression));
   return static_cast<ExpressionId>(expressions_.size() - 1);

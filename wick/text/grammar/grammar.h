@@ -29,7 +29,7 @@ struct MemberGroup {
   uint32_t smallest = 0;          // different members at least; all that `other` writes counts as one
   uint32_t largest = kUnlimited;  // members at most
 };
-inline constexpr size_t kMostGroupMembers = 62;
+inline constexpr size_t kMaxGroupMembers = 62;
 
 struct Expression {
   enum class Kind : uint8_t {

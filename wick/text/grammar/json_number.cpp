@@ -11,7 +11,7 @@
 namespace wick {
 namespace {
 
-constexpr size_t kMostDigits = 400;
+constexpr size_t kMaxDigits = 400;
 constexpr int64_t kLargestDivisor = 10'000;
 
 // Builds the automaton of a function over states: next(state, byte) gives a state or none, final(state) whether a number may end.
@@ -204,8 +204,8 @@ std::optional<Decimal> Decimal::parse(std::string_view text) {
   std::string digits(text.substr(0, point));
   int64_t whole_digits = static_cast<int64_t>(digits.size()) + exponent;
   if (point != std::string_view::npos) digits += text.substr(point + 1);
-  constexpr auto kMost = static_cast<int64_t>(kMostDigits);
-  if (digits.size() > kMostDigits || whole_digits > kMost || whole_digits < -kMost) return std::nullopt;
+  constexpr auto kMax = static_cast<int64_t>(kMaxDigits);
+  if (digits.size() > kMaxDigits || whole_digits > kMax || whole_digits < -kMax) return std::nullopt;
   if (whole_digits < 0) {
     digits.insert(0, static_cast<size_t>(-whole_digits), '0');
     whole_digits = 0;

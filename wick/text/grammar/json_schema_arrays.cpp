@@ -10,10 +10,10 @@
 namespace wick {
 namespace {
 
-constexpr uint64_t kMostElements = 1'000'000;
+constexpr uint64_t kMaxElements = 1'000'000;
 // Of arrays whose elements are counted: so many conditions, and so many states, of numbers read and counted.
-constexpr size_t kMostCounted = 3;
-constexpr uint64_t kMostCountedStates = 2'000;
+constexpr size_t kMaxCounted = 3;
+constexpr uint64_t kMaxCountedStates = 2'000;
 
 }  // namespace
 
@@ -79,7 +79,7 @@ ExpressionId SchemaCompiler::compile_array(const Items& flat) {
     if (const SchemaJson* list = keyword(item, "prefixItems")) prefix = std::max(prefix, list->size());
     differ = differ || is_true(keyword(item, "uniqueItems"));
   }
-  if (smallest > kMostElements) fail(ErrorCode::unsupported, "{}: above {}", place(flat.front(), "minItems"), kMostElements);
+  if (smallest > kMaxElements) fail(ErrorCode::unsupported, "{}: above {}", place(flat.front(), "minItems"), kMaxElements);
   if (differ && largest > 1) return compile_set(flat, prefix, smallest, largest);
   if (const std::vector<Counted> counted = counted_of(flat); !counted.empty())
     return compile_counted_array(flat, counted, prefix, smallest, largest);
@@ -101,7 +101,7 @@ ExpressionId SchemaCompiler::compile_array(const Items& flat) {
   if (grammar_.is_never(rest)) largest = std::min<uint64_t>(largest, first.size());
   if (smallest > largest) return grammar_.never();
   const auto count = static_cast<uint32_t>(first.size());
-  const uint32_t most = largest > kMostElements ? kUnlimited : static_cast<uint32_t>(largest);
+  const uint32_t most = largest > kMaxElements ? kUnlimited : static_cast<uint32_t>(largest);
   const auto least = static_cast<uint32_t>(smallest);
   const auto left = [](uint32_t total, uint32_t used) { return total == kUnlimited ? kUnlimited : total - std::min(total, used); };
   const uint32_t written = std::max(count, 1U);
@@ -121,17 +121,17 @@ ExpressionId SchemaCompiler::compile_array(const Items& flat) {
 ExpressionId SchemaCompiler::compile_counted_array(const Items& flat, const std::vector<Counted>& counted, size_t prefix, uint64_t smallest,
                                                    uint64_t largest) {
   const std::string where = place(*counted.front().item, "contains");
-  if (counted.size() > kMostCounted) fail(ErrorCode::unsupported, "{}: more than {} such conditions", where, kMostCounted);
+  if (counted.size() > kMaxCounted) fail(ErrorCode::unsupported, "{}: more than {} such conditions", where, kMaxCounted);
   const bool limited = largest != UINT64_MAX;
   // The first element has no comma before it.
   std::vector<uint64_t> ends = {limited ? largest : std::max({prefix, smallest, uint64_t{1}})};
   for (const Counted& one : counted) ends.push_back(one.most != UINT64_MAX ? std::max(one.most, one.least) : one.least);
   uint64_t states = 1;
   for (const uint64_t end : ends) {
-    states = end >= kMostCountedStates ? kMostCountedStates + 1 : states * (end + 1);
-    if (states > kMostCountedStates) {
+    states = end >= kMaxCountedStates ? kMaxCountedStates + 1 : states * (end + 1);
+    if (states > kMaxCountedStates) {
       fail(ErrorCode::unsupported, "{}: together with the array's limits it takes more than {} states; make them smaller", where,
-           kMostCountedStates);
+           kMaxCountedStates);
     }
   }
   std::map<std::pair<uint64_t, uint32_t>, ExpressionId> elements;  // by index and conditions
@@ -179,7 +179,7 @@ ExpressionId SchemaCompiler::compile_set(const Items& flat, size_t prefix, uint6
   };
   if (prefix > 0 || !counted_of(flat).empty()) refuse("without prefixItems and contains alone");
   const std::optional<std::vector<ExpressionId>> values = listed_values(schemas_of_element(flat, 0, {}, 0));
-  if (!values || values->size() > kMostGroupMembers) refuse("where they are of an enum of at most 62 values alone");
+  if (!values || values->size() > kMaxGroupMembers) refuse("where they are of an enum of at most 62 values alone");
   if (smallest > values->size()) return grammar_.never();
   MemberGroup group;
   group.members = *values;

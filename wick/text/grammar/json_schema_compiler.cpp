@@ -16,22 +16,22 @@ namespace wick {
 namespace {
 
 constexpr int kDeepestNesting = 300;
-constexpr size_t kMostRules = 20'000;
+constexpr size_t kMaxRules = 20'000;
 // Of combining parts, in parts that are combined: schemas of a few lines can ask for any amount.
-constexpr size_t kMostWork = 50'000;
+constexpr size_t kMaxWork = 50'000;
 constexpr size_t kWorkOfJudging = 5;
 constexpr size_t kWorkOfMadeParts = 8;
 // So many states of automata cost as much as combining one part.
 constexpr size_t kStatesOfAPart = 10;
 // Every part is checked for every keyword and every property.
-constexpr size_t kMostParts = 1'000;
+constexpr size_t kMaxParts = 1'000;
 
 // Keywords that say something of values and that no automaton here checks, whatever their type.
 constexpr std::array<std::string_view, 3> kRefused = {"$recursiveRef", "dependencies", "additionalItems"};
 // Keywords for which flatten() takes other schemas in.
 constexpr std::array<std::string_view, 7> kOpened = {"$ref", "$dynamicRef", "allOf", "not", "if", "dependentRequired", "dependentSchemas"};
 // More branches than these have too many subsets.
-constexpr size_t kMostBranchesBesideUnevaluated = 5;
+constexpr size_t kMaxBranchesBesideUnevaluated = 5;
 
 bool is_opened(std::string_view keyword) { return std::find(kOpened.begin(), kOpened.end(), keyword) != kOpened.end(); }
 
@@ -111,9 +111,9 @@ ExpressionId SchemaCompiler::compile(const Items& items) {
   if (!flatten(items, flat)) return grammar_.never();
   if (flat.empty()) return options_.bare_strings ? any_characters() : rules_.value();
   if (const auto known = known_.find(flat); known != known_.end()) return grammar_.rule(known->second);
-  if (known_.size() >= kMostRules) {
+  if (known_.size() >= kMaxRules) {
     fail(ErrorCode::unsupported, "{}: its parts combine to more than {} rules; make the schema simpler",
-         document_.pointer(*flat.front().schema), kMostRules);
+         document_.pointer(*flat.front().schema), kMaxRules);
   }
   const bool made = std::any_of(flat.begin(), flat.end(), [&](const Item& item) { return document_.is_made(*item.schema); });
   spend(flat.size() + (made ? kWorkOfMadeParts : 0), flat);
@@ -128,7 +128,7 @@ ExpressionId SchemaCompiler::compile(const Items& items) {
 
 bool SchemaCompiler::can_spend(size_t work) {
   shared_->work += work;
-  return shared_->work <= kMostWork;
+  return shared_->work <= kMaxWork;
 }
 
 void SchemaCompiler::spend(size_t work, const Items& flat) {
@@ -159,9 +159,9 @@ bool SchemaCompiler::flatten(const Items& items, Items& flat) {
     const bool speaks = std::any_of(item.schema->items().begin(), item.schema->items().end(),
                                     [](const auto& entry) { return !says_nothing(entry.key()) && !is_opened(entry.key()); });
     if (speaks) {
-      if (flat.size() >= kMostParts) {
+      if (flat.size() >= kMaxParts) {
         fail(ErrorCode::unsupported, "{}: more than {} schemas must hold at once; make the schema simpler", document_.pointer(*item.schema),
-             kMostParts);
+             kMaxParts);
       }
       same->second = flat.size();
       flat.push_back(item);
@@ -262,9 +262,9 @@ ExpressionId SchemaCompiler::compile_any_of(const Items& flat, size_t at) {
   std::vector<ExpressionId> choices;
   // A value that fits several branches has what all of them evaluate. Those of the rewriter exclude each other.
   const bool together = speaks_of_unevaluated(flat) && !document_.is_made(*flat[at].schema);
-  if (together && branches.size() > kMostBranchesBesideUnevaluated) {
+  if (together && branches.size() > kMaxBranchesBesideUnevaluated) {
     fail(ErrorCode::unsupported, "{}: more than {} branches beside unevaluatedProperties or unevaluatedItems", place(flat[at], "anyOf"),
-         kMostBranchesBesideUnevaluated);
+         kMaxBranchesBesideUnevaluated);
   }
   const size_t subsets = together ? size_t{1} << branches.size() : branches.size() + 1;
   for (size_t subset = 1; subset < subsets; ++subset) {
@@ -306,7 +306,7 @@ ExpressionId SchemaCompiler::compile_one_of(const Items& flat, size_t at) {
 
 // Whether no value fits two of them, seen from the values that they list or, of objects, from those of one required property.
 bool SchemaCompiler::are_told_apart(const Items& parts, size_t at) {
-  constexpr size_t kMostCandidates = 8;
+  constexpr size_t kMaxCandidates = 8;
   std::vector<Items> flats;
   for (const SchemaJson& branch : *keyword(parts[at], "oneOf")) {
     Items items = parts;
@@ -317,7 +317,7 @@ bool SchemaCompiler::are_told_apart(const Items& parts, size_t at) {
   if (flats.size() < 2 || list_different(flats)) return true;
   if (!std::all_of(flats.begin(), flats.end(), [&](const Items& flat) { return types_of(flat) == Type::object; })) return false;
   std::vector<std::string> candidates = required_names(flats.front());
-  if (candidates.size() > kMostCandidates) candidates.resize(kMostCandidates);
+  if (candidates.size() > kMaxCandidates) candidates.resize(kMaxCandidates);
   return std::any_of(candidates.begin(), candidates.end(), [&](const std::string& name) {
     std::vector<Items> members;
     for (const Items& flat : flats) {
@@ -507,7 +507,7 @@ ExpressionId SchemaCompiler::value_expression(const SchemaJson& value) {
     }
   }
   if (value.is_array()) return rules_.enclosed('[', grammar_.sequence(std::move(elements)), ']');
-  const bool any_order = options_.any_spelling && members.size() > 1 && members.size() <= kMostGroupMembers;
+  const bool any_order = options_.any_spelling && members.size() > 1 && members.size() <= kMaxGroupMembers;
   const ExpressionId inside =
       any_order ? members_in_any_order(members, grammar_.never(), 0, UINT64_MAX, "enum") : members_in_order(members, grammar_.never());
   return rules_.enclosed('{', inside, '}');

@@ -12,7 +12,7 @@ namespace wick {
 namespace {
 
 // Patterns of names split what is left of them into 2^n classes.
-constexpr size_t kMostPatterns = 6;
+constexpr size_t kMaxPatterns = 6;
 // Asking a part for so many names costs what combining it with another one does.
 constexpr size_t kNamesOfAPart = 50;
 
@@ -174,8 +174,8 @@ std::vector<std::string> SchemaCompiler::name_patterns(const Items& flat) const 
   }
   std::sort(patterns.begin(), patterns.end());
   patterns.erase(std::unique(patterns.begin(), patterns.end()), patterns.end());
-  if (patterns.size() > kMostPatterns) {
-    fail(ErrorCode::unsupported, "{}/patternProperties: more than {} patterns", document_.pointer(*flat.front().schema), kMostPatterns);
+  if (patterns.size() > kMaxPatterns) {
+    fail(ErrorCode::unsupported, "{}/patternProperties: more than {} patterns", document_.pointer(*flat.front().schema), kMaxPatterns);
   }
   return patterns;
 }
@@ -249,7 +249,7 @@ ExpressionId SchemaCompiler::compile_object(const Items& flat) {
   if (smallest > possible) return grammar_.never();
   const bool counts = smallest > needed || largest < possible;
   ExpressionId inside = 0;
-  if (counts || (options_.any_spelling && members.size() + 1 > 1 && members.size() <= kMostGroupMembers)) {
+  if (counts || (options_.any_spelling && members.size() + 1 > 1 && members.size() <= kMaxGroupMembers)) {
     inside = members_in_any_order(members, other, smallest, largest, document_.pointer(*flat.front().schema));
   } else {
     inside = members_in_order(members, other);
@@ -259,8 +259,8 @@ ExpressionId SchemaCompiler::compile_object(const Items& flat) {
 
 ExpressionId SchemaCompiler::members_in_any_order(const std::vector<Member>& members, ExpressionId other, uint64_t smallest,
                                                   uint64_t largest, const std::string& where) {
-  if (members.size() > kMostGroupMembers) {
-    fail(ErrorCode::unsupported, "{}: more than {} properties beside minProperties or maxProperties", where, kMostGroupMembers);
+  if (members.size() > kMaxGroupMembers) {
+    fail(ErrorCode::unsupported, "{}: more than {} properties beside minProperties or maxProperties", where, kMaxGroupMembers);
   }
   // Names that are not listed may be written twice, so that all of them together count as one.
   if (smallest > members.size() + (grammar_.is_never(other) ? 0 : 1)) {

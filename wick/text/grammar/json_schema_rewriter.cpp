@@ -47,9 +47,9 @@ SchemaJson array_with(size_t count, SchemaJson schema) {
 }
 
 // Arrays that differ from a given one take a branch for each element, with all elements before it: quadratic.
-constexpr size_t kMostElementsToDiffer = 300;
+constexpr size_t kMaxElementsToDiffer = 300;
 // Each branch excludes all others: quadratic.
-constexpr size_t kMostOverlappingBranches = 100;
+constexpr size_t kMaxOverlappingBranches = 100;
 
 SchemaJson different_from(const SchemaJson& value) { return {{"not", {{"const", value}}}}; }
 
@@ -199,10 +199,10 @@ const SchemaJson& SchemaRewriter::exactly_one(const SchemaJson& schema) {
   return made_once(schema, "oneOf", [&] {
     std::vector<SchemaJson> alternatives;
     const SchemaJson& branches = schema.at("oneOf");
-    if (branches.size() > kMostOverlappingBranches) {
+    if (branches.size() > kMaxOverlappingBranches) {
       fail(ErrorCode::unsupported,
            "{}/oneOf: of more than {} branches no two may overlap; take anyOf, or tell them apart by a required property",
-           document_.pointer(schema), kMostOverlappingBranches);
+           document_.pointer(schema), kMaxOverlappingBranches);
     }
     for (const SchemaJson& branch : branches) {
       std::vector<SchemaJson> parts = {reference(branch)};
@@ -244,7 +244,7 @@ void SchemaRewriter::negate(const SchemaJson& schema, const std::string& keyword
 void SchemaRewriter::refuse_long_array(const SchemaJson& schema, const std::string& keyword) const {
   fail(ErrorCode::unsupported,
        "{}/{}: an array of more than {} elements cannot be enforced where it must not hold (beside not, if or oneOf)",
-       document_.pointer(schema), keyword, kMostElementsToDiffer);
+       document_.pointer(schema), keyword, kMaxElementsToDiffer);
 }
 
 bool SchemaRewriter::negate_value(const SchemaJson& schema, const std::string& keyword, const SchemaJson& value, Alternatives& into) {
@@ -276,7 +276,7 @@ bool SchemaRewriter::negate_value(const SchemaJson& schema, const std::string& k
   } else if (keyword == "const" || (keyword == "enum" && value.is_array())) {
     const SchemaJson values = keyword == "const" ? SchemaJson::array({value}) : value;
     const bool is_long = std::any_of(values.begin(), values.end(),
-                                     [](const SchemaJson& each) { return each.is_array() && each.size() > kMostElementsToDiffer; });
+                                     [](const SchemaJson& each) { return each.is_array() && each.size() > kMaxElementsToDiffer; });
     if (is_long) refuse_long_array(schema, keyword);
     into.push_back(different_from_all(values));
   } else {
@@ -289,7 +289,7 @@ bool SchemaRewriter::negate_array(const SchemaJson& schema, const std::string& k
   const auto prefix = schema.find("prefixItems");
   const size_t listed = prefix == schema.end() ? 0 : prefix->size();
   if (keyword == "prefixItems") {
-    if (listed > kMostElementsToDiffer) refuse_long_array(schema, keyword);
+    if (listed > kMaxElementsToDiffer) refuse_long_array(schema, keyword);
     for (size_t index = 0; index < value.size(); ++index) into.push_back(array_with(index, opposite(value[index])));
     return true;
   }

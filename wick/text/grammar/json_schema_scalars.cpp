@@ -10,9 +10,9 @@
 namespace wick {
 namespace {
 
-constexpr uint64_t kMostCharacters = 1'000'000'000;
-constexpr uint64_t kMostCharactersOfPattern = 2'000;
-constexpr uint64_t kMostBareCharacters = 1'000;
+constexpr uint64_t kMaxCharacters = 1'000'000'000;
+constexpr uint64_t kMaxCharactersOfPattern = 2'000;
+constexpr uint64_t kMaxBareCharacters = 1'000;
 // An automaton of its own for a range of numbers costs as much as combining so many parts.
 constexpr size_t kWorkOfBounds = 5;
 
@@ -148,11 +148,11 @@ ExpressionId SchemaCompiler::compile_string(const Items& flat) {
   const ExpressionId quote = grammar_.literal("\"");
   if (!needs_dfa && pattern == nullptr) {
     if (shortest == 0 && longest == UINT64_MAX) return rules_.string();
-    if (shortest > kMostCharacters)
-      fail(ErrorCode::unsupported, "{}: longer than {} characters", place(flat.front(), "minLength"), kMostCharacters);
-    const uint32_t most = longest > kMostCharacters ? kUnlimited : static_cast<uint32_t>(longest);
+    if (shortest > kMaxCharacters)
+      fail(ErrorCode::unsupported, "{}: longer than {} characters", place(flat.front(), "minLength"), kMaxCharacters);
+    const uint32_t most = longest > kMaxCharacters ? kUnlimited : static_cast<uint32_t>(longest);
     if (most == kUnlimited && longest != UINT64_MAX) {
-      fail(ErrorCode::unsupported, "{}: above {}; leave it away", place(flat.front(), "maxLength"), kMostCharacters);
+      fail(ErrorCode::unsupported, "{}: above {}; leave it away", place(flat.front(), "maxLength"), kMaxCharacters);
     }
     return grammar_.sequence({quote, grammar_.repeat(rules_.character(), static_cast<uint32_t>(shortest), most), quote});
   }
@@ -226,7 +226,7 @@ Dfa SchemaCompiler::string_dfa(const Items& flat) {
 }
 
 const Dfa& SchemaCompiler::length_dfa(uint64_t shortest, uint64_t longest, const std::string& where) {
-  const uint64_t most_counted = options_.bare_strings ? kMostBareCharacters : kMostCharactersOfPattern;
+  const uint64_t most_counted = options_.bare_strings ? kMaxBareCharacters : kMaxCharactersOfPattern;
   if (shortest > most_counted || (longest != UINT64_MAX && longest > most_counted)) {
     fail(ErrorCode::unsupported, "{}: {}, minLength and maxLength are supported up to {}", where,
          options_.bare_strings ? "of a text that is written without quotes" : "beside a pattern or format", most_counted);

@@ -13,7 +13,7 @@ namespace wick {
 namespace {
 
 // A model that is not held back writes line breaks and spaces without end.
-constexpr uint32_t kMostIndentation = 40;
+constexpr uint32_t kMaxIndentation = 40;
 
 // Empty for a character that is written as it is.
 const std::string& escape_of(char32_t code) {
@@ -86,7 +86,7 @@ std::string json_escaped(std::string_view text) {
 JsonRules::JsonRules(Grammar& grammar, bool whitespace) : grammar_(grammar), space_(grammar.empty()) {
   if (whitespace) {
     const ExpressionId indentation = grammar.choice(
-        {grammar.repeat(grammar.literal(" "), 0, kMostIndentation), grammar.repeat(grammar.literal("\t"), 1, kMostIndentation / 2)});
+        {grammar.repeat(grammar.literal(" "), 0, kMaxIndentation), grammar.repeat(grammar.literal("\t"), 1, kMaxIndentation / 2)});
     space_ = kept("space", grammar.choice({grammar.empty(), grammar.literal(" "), grammar.sequence({grammar.literal("\n"), indentation})}));
   }
   const ExpressionId escape =

@@ -85,11 +85,11 @@ MaskCache::MaskCache(const Automaton& automaton, const TokenTable& tokens)
 }
 
 void MaskCache::add_masks(std::span<const Configuration> configurations, const FrameArena& arena, std::span<uint64_t> mask) {
-  work_ = WorkLimit(kMostWork);
+  work_ = WorkLimit(kMaxWork);
   stepper_.set_limit(&work_);
   ++calls_;
   for (const Configuration& configuration : configurations) {
-    if (bytes() > kMostBytes || arena_.bytes() > kMostBytes / 4) clear();
+    if (bytes() > kMaxBytes || arena_.bytes() > kMaxBytes / 4) clear();
     Entry& entry = *entries_[entry_of(configuration, arena)];
     if (std::exchange(entry.added_in, calls_) != calls_) add_bits(mask, entry.mask);
   }
@@ -326,7 +326,7 @@ void MaskCache::walk(uint32_t root, uint32_t state, const Shortcut* shortcut, En
       }
       if (is_common) common = node.depth;
     }
-    if (state_bytes() > kMostBytes / 2) drop_states(trie.at(root).depth, node.depth);
+    if (state_bytes() > kMaxBytes / 2) drop_states(trie.at(root).depth, node.depth);
     const uint32_t next = step(path_[node.depth - 1U], node.byte);
     spend(1, next);
     if (next == kDead) {
@@ -342,7 +342,7 @@ void MaskCache::walk(uint32_t root, uint32_t state, const Shortcut* shortcut, En
 
 void MaskCache::spend(uint64_t units, uint32_t state) {
   if (!work_.spend(units)) fail_ambiguous(automaton_, arena_, items_of(state), "finding the tokens that may come next takes too long");
-  if (arena_.bytes() > kMostBytes / 2)
+  if (arena_.bytes() > kMaxBytes / 2)
     fail_ambiguous(automaton_, arena_, items_of(state), "finding the tokens that may come next takes too much memory");
 }
 

@@ -9,7 +9,7 @@
 namespace wick {
 namespace {
 
-constexpr size_t kMostStates = 400'000;
+constexpr size_t kMaxStates = 400'000;
 
 class NfaBuilder {
  public:
@@ -23,8 +23,8 @@ class NfaBuilder {
 
  private:
   uint32_t new_state() {
-    if (nfa_.states.size() >= kMostStates) {
-      fail(ErrorCode::unsupported, "a rule or pattern needs more than {} states; make its repetitions smaller", kMostStates);
+    if (nfa_.states.size() >= kMaxStates) {
+      fail(ErrorCode::unsupported, "a rule or pattern needs more than {} states; make its repetitions smaller", kMaxStates);
     }
     nfa_.states.emplace_back();
     return static_cast<uint32_t>(nfa_.states.size() - 1);
@@ -288,8 +288,8 @@ class Determinizer {
         for (const LabelEdge& edge : nfa_.states[state].labels) node.labels.push_back({edge.label, number_of(edge.target)});
       }
       edges += node.bytes.size() + node.labels.size();
-      if (edges > 4 * kMostStates) {
-        fail(ErrorCode::unsupported, "a rule or pattern needs more than {} edges; make its repetitions smaller", 4 * kMostStates);
+      if (edges > 4 * kMaxStates) {
+        fail(ErrorCode::unsupported, "a rule or pattern needs more than {} edges; make its repetitions smaller", 4 * kMaxStates);
       }
       dfa.nodes[index] = std::move(node);
     }

@@ -10,7 +10,7 @@
 namespace wick {
 namespace {
 
-constexpr size_t kMostConfigurations = 20'000;
+constexpr size_t kMaxConfigurations = 20'000;
 // Up to so many, a search through the list is quicker than a table.
 constexpr size_t kFew = 24;
 constexpr size_t kSmallestTable = 64;
@@ -119,8 +119,8 @@ bool Stepper::note(const Configuration& next) {
 void Stepper::reach(Configuration next) {
   if (limit_ != nullptr && !limit_->spend(1)) fail_ambiguous(automaton_, arena_, reached_, "reading the text takes too long");
   if (!note(next)) return;
-  if (reached_.size() >= kMostConfigurations) {
-    fail_ambiguous(automaton_, arena_, reached_, fmt::format("the text can be read in more than {} ways", kMostConfigurations));
+  if (reached_.size() >= kMaxConfigurations) {
+    fail_ambiguous(automaton_, arena_, reached_, fmt::format("the text can be read in more than {} ways", kMaxConfigurations));
   }
   reached_.push_back(next);
 }

@@ -16,8 +16,8 @@ namespace {
 
 constexpr size_t kLongestGrammarPattern = 65536;
 constexpr int kDeepestPattern = 200;
-constexpr uint32_t kMostRepetitions = 100'000;
-constexpr size_t kMostVariants = 1000;
+constexpr uint32_t kMaxRepetitions = 100'000;
+constexpr size_t kMaxVariants = 1000;
 
 struct Node {
   enum class Kind { set, sequence, choice, repeat, begin, end };
@@ -152,9 +152,9 @@ class RegexParser {
   }
 
   uint32_t parse_count(std::string_view digits) const {
-    uint32_t value = kMostRepetitions + 1;
+    uint32_t value = kMaxRepetitions + 1;
     std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (digits.size() > 6 || value > kMostRepetitions) bad("more repetitions than 100000");
+    if (digits.size() > 6 || value > kMaxRepetitions) bad("more repetitions than 100000");
     return value;
   }
 
@@ -376,7 +376,7 @@ class RegexBuilder {
   }
 
   std::vector<Variant> limited(const Node& node, std::vector<Variant> variants) const {
-    if (variants.size() > kMostVariants) parser_.refuse_at(node.offset, "so many alternatives with '^' and '$'");
+    if (variants.size() > kMaxVariants) parser_.refuse_at(node.offset, "so many alternatives with '^' and '$'");
     return variants;
   }
 

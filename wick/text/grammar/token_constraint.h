@@ -89,7 +89,7 @@ class ConstraintCompiler {
   [[nodiscard]] std::unique_ptr<TokenConstraint> compile(const OutputFormat& format);
 
   // The budget, and what is kept now, of formats in use too; beside it the vocabulary's own tables, once.
-  static constexpr size_t kMostCachedBytes = size_t{128} << 20;
+  static constexpr size_t kMaxCachedBytes = size_t{128} << 20;
   [[nodiscard]] size_t cached_bytes() const;
 
  private:

@@ -28,14 +28,14 @@ Value range(Renderer& renderer, Arguments& arguments) {
   const int64_t stop = bound.has(1) ? bound.whole(1, 0) : bound.whole(0, 0);
   const int64_t step = bound.whole(2, 1);
   if (step == 0) raise("ValueError", "range() arg 3 must not be zero");
-  constexpr uint64_t kMost = 100'000;
+  constexpr uint64_t kMax = 100'000;
   const bool empty = step > 0 ? start >= stop : start <= stop;
   const auto distance =
       step > 0 ? static_cast<uint64_t>(stop) - static_cast<uint64_t>(start) : static_cast<uint64_t>(start) - static_cast<uint64_t>(stop);
   const uint64_t stride = step > 0 ? static_cast<uint64_t>(step) : uint64_t{0} - static_cast<uint64_t>(step);
   const uint64_t count = empty ? 0 : (distance - 1) / stride + 1;
-  if (count > kMost) {
-    raise("OverflowError", fmt::format("Range too big. The sandbox blocks ranges larger than MAX_RANGE ({}).", kMost));
+  if (count > kMax) {
+    raise("OverflowError", fmt::format("Range too big. The sandbox blocks ranges larger than MAX_RANGE ({}).", kMax));
   }
   Values items;
   items.reserve(count);

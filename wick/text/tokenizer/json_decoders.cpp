@@ -13,7 +13,7 @@ class DecoderReader {
  public:
   void add(const JsonReader& json) {
     const std::string& type = json.type();
-    if (steps.size() == kMostSteps) json.unsupported(fmt::format("more than {} decoders", kMostSteps));
+    if (steps.size() == kMaxSteps) json.unsupported(fmt::format("more than {} decoders", kMaxSteps));
     if (type == "Sequence") {
       for_each_step(json, "decoders", [&](const JsonReader& step) { add(step); });
     } else if (type == "Fuse") {
@@ -98,7 +98,7 @@ void add_template(const JsonReader& json, TokenizerParts& parts) {
   std::vector<TokenId> before;
   std::vector<TokenId> after;
   bool text_seen = false;
-  constexpr size_t kMostIds = 4096;
+  constexpr size_t kMaxIds = 4096;
   for (size_t index = 0; index < single.array_size(); ++index) {
     const JsonReader item = single.at(index);
     if (item.find("Sequence")) {
@@ -114,8 +114,8 @@ void add_template(const JsonReader& json, TokenizerParts& parts) {
       continue;
     }
     const JsonReader list = entry->get("ids");
-    if (list.array_size() > kMostIds - std::min(kMostIds, ids.size())) {
-      json.unsupported(fmt::format("putting more than {} tokens around a text", kMostIds));
+    if (list.array_size() > kMaxIds - std::min(kMaxIds, ids.size())) {
+      json.unsupported(fmt::format("putting more than {} tokens around a text", kMaxIds));
     }
     for (size_t at = 0; at < list.array_size(); ++at) {
       const int64_t id = list.at(at).integer();
@@ -123,7 +123,7 @@ void add_template(const JsonReader& json, TokenizerParts& parts) {
       ids.push_back(static_cast<TokenId>(id));
     }
   }
-  if (before.size() + after.size() > kMostIds) json.unsupported(fmt::format("putting more than {} tokens around a text", kMostIds));
+  if (before.size() + after.size() > kMaxIds) json.unsupported(fmt::format("putting more than {} tokens around a text", kMaxIds));
   parts.prefix.insert(parts.prefix.begin(), before.begin(), before.end());
   parts.suffix.insert(parts.suffix.end(), after.begin(), after.end());
 }

@@ -52,7 +52,7 @@ Regex read_json_pattern(const JsonReader& json) {
 
 void append_json_normalizers(const JsonReader& json, Normalizers& steps) {
   if (json.type() != "Sequence") {
-    if (steps.size() == kMostSteps) json.unsupported(fmt::format("more than {} normalizers", kMostSteps));
+    if (steps.size() == kMaxSteps) json.unsupported(fmt::format("more than {} normalizers", kMaxSteps));
     steps.push_back(read_normalizer(json));
     return;
   }

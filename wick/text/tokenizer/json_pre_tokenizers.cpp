@@ -85,7 +85,7 @@ void append_json_pre_tokenizers(const JsonReader& json, PreTokenizers& steps, Js
     for_each_step(json, "pretokenizers", [&](const JsonReader& step) { append_json_pre_tokenizers(step, steps, facts); });
     return;
   }
-  if (steps.size() >= kMostSteps) json.unsupported(fmt::format("more than {} pre-tokenizers", kMostSteps));
+  if (steps.size() >= kMaxSteps) json.unsupported(fmt::format("more than {} pre-tokenizers", kMaxSteps));
   // Steps after ByteLevel see the byte alphabet; otherwise the model spells it itself.
   if (facts.byte_level && !facts.letters_written) {
     steps.push_back(std::make_unique<ByteLettersPreTokenizer>());

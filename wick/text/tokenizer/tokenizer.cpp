@@ -90,11 +90,11 @@ std::string TokenizerParts::normalize(std::string_view text, RegexScratch& scrat
 }
 
 std::string TokenizerParts::normalize_added(std::string_view text, RegexScratch& scratch, size_t& written) const {
-  constexpr size_t kMostWritten = size_t{32} << 20;
+  constexpr size_t kMaxWritten = size_t{32} << 20;
   std::string result = normalize(text, scratch, written);
-  if (written > kMostWritten) {
+  if (written > kMaxWritten) {
     fail(ErrorCode::unsupported, "{}: its {} normalizers write more than {} bytes for the texts of its added tokens", name,
-         normalizers.size(), kMostWritten);
+         normalizers.size(), kMaxWritten);
   }
   return result;
 }

@@ -17,7 +17,7 @@ void for_each_step(const JsonReader& json, const char* key, const Visit& visit) 
 }
 
 // More normalizers, pre-tokenizers or decoders are refused: each of them works on every text.
-inline constexpr size_t kMostSteps = 256;
+inline constexpr size_t kMaxSteps = 256;
 
 // Appends the normalizers that `json` (an object of any type, or a Sequence) describes. Errors: corrupt_file, unsupported.
 void append_json_normalizers(const JsonReader& json, Normalizers& steps);

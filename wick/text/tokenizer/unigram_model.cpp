@@ -60,9 +60,9 @@ void UnigramModel::connect(std::string_view name) {
     if (id < 0) return;
     endings_.push_back({vocabulary_.score(id), depth, id, shorter, vocabulary_.kind(id) == TokenKind::user_defined});
     nested.push_back(shorter < 0 ? 1 : nested[static_cast<size_t>(shorter)] + 1);
-    if (nested.back() <= kMostNestedPieces) return;
+    if (nested.back() <= kMaxNestedPieces) return;
     fail(ErrorCode::unsupported, "{}: token {} ends with {} other tokens; at most {} may end with one another", name, id, nested.back() - 1,
-         kMostNestedPieces);
+         kMaxNestedPieces);
   });
 }
 

@@ -18,11 +18,11 @@ struct UnigramOptions {
 
 // Of "a", "aa", "aaa" … each ends with those before it, and each may end where a character does: the work on a text grows with their
 // number. Pieces of trained models are of at most 16 characters.
-inline constexpr int32_t kMostNestedPieces = 128;
+inline constexpr int32_t kMaxNestedPieces = 128;
 
 class UnigramModel final : public TokenModel {
  public:
-  // `vocabulary` must outlive the model. `name` is the file's. Errors: unsupported, if more than kMostNestedPieces end with one another.
+  // `vocabulary` must outlive the model. `name` is the file's. Errors: unsupported, if more than kMaxNestedPieces end with one another.
   UnigramModel(const Vocabulary& vocabulary, UnigramOptions options, std::string_view name);
 
   void encode(std::string_view piece, EncodeScratch& scratch, std::vector<TokenId>& ids) const override;

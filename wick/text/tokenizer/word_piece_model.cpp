@@ -10,7 +10,7 @@ namespace {
 
 // A walk may read the longest piece and fall back to a short one, at each place again. Once walks have read so many times the bytes that
 // they passed, an automaton finds the pieces; unless all of them are short.
-constexpr size_t kMostReads = 8;
+constexpr size_t kMaxReads = 8;
 constexpr size_t kShortPiece = 32;
 
 }  // namespace
@@ -62,7 +62,7 @@ void WordPieceModel::encode(std::string_view piece, EncodeScratch&, std::vector<
   size_t reads = 0;
   for (size_t begin = 0; begin < piece.size();) {
     if (begin > 0 && marked_first && piece.substr(begin).starts_with(options_.first_prefix)) return give_up();
-    const bool walks = begin == 0 || long_pieces_.empty() || reads <= kMostReads * (begin + kShortPiece);
+    const bool walks = begin == 0 || long_pieces_.empty() || reads <= kMaxReads * (begin + kShortPiece);
     const TextMatcher::Match longest =
         walks ? walk(begin == 0 ? first_ : continuing_, piece.substr(begin), reads) : search.at(begin).value_or(TextMatcher::Match{});
     if (longest.length == 0) return give_up();

@@ -20,14 +20,14 @@ using Tag = hn::ScalableTag<T>;
 template <class T>
 using Vector = hn::Vec<Tag<T>>;
 template <class T>
-constexpr size_t kMostLanes = HWY_MAX_BYTES / sizeof(T);
+constexpr size_t kMaxLanes = HWY_MAX_BYTES / sizeof(T);
 
 // So many elements are summed in vectors; their lanes are then added in f64.
 constexpr size_t kBlock = 1024;
 
 template <class T>
 double sum_of_lanes(Vector<T> v) {
-  HWY_ALIGN T lanes[kMostLanes<T>] = {};
+  HWY_ALIGN T lanes[kMaxLanes<T>] = {};
   hn::Store(v, Tag<T>(), lanes);
   double sum = 0;
   for (size_t i = 0; i < hn::Lanes(Tag<T>()); ++i) sum += static_cast<double>(lanes[i]);
@@ -37,14 +37,14 @@ double sum_of_lanes(Vector<T> v) {
 // The last n < lanes elements, in a vector filled up with `rest`.
 template <class T>
 Vector<T> load_part(const T* x, size_t n, T rest) {
-  HWY_ALIGN T lanes[kMostLanes<T>] = {};
+  HWY_ALIGN T lanes[kMaxLanes<T>] = {};
   for (size_t i = 0; i < hn::Lanes(Tag<T>()); ++i) lanes[i] = i < n ? x[i] : rest;
   return hn::Load(Tag<T>(), lanes);
 }
 
 template <class T>
 void store_part(Vector<T> v, T* out, size_t n) {
-  HWY_ALIGN T lanes[kMostLanes<T>] = {};
+  HWY_ALIGN T lanes[kMaxLanes<T>] = {};
   hn::Store(v, Tag<T>(), lanes);
   for (size_t i = 0; i < n; ++i) out[i] = lanes[i];
 }
@@ -81,7 +81,7 @@ double exp_and_sum_of(const T* x, T shift, T* out, size_t n) {
   const T nothing = -std::numeric_limits<T>::infinity();
   const auto last = exponential_below(d, hn::Sub(load_part(x + i, n - i, nothing), offset));
   if constexpr (kStore) store_part(last, out + i, n - i);
-  HWY_ALIGN T values[kMostLanes<T>] = {};
+  HWY_ALIGN T values[kMaxLanes<T>] = {};
   hn::Store(last, d, values);
   for (size_t j = 0; j < n - i; ++j) total += static_cast<double>(values[j]);
   return total;

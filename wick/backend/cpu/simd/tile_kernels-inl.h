@@ -77,42 +77,42 @@ HWY_INLINE Floats add_block(const Block& block, const GroupPlace& at_group, cons
   return sum;
 }
 
-// Sums of the rows of activations; kMost, the most rows that a kernel takes, is 1, 2 or kFewRows. Those of the first two stay in registers.
-template <int kMost>
+// Sums of the rows of activations; kMax, the most rows that a kernel takes, is 1, 2 or kFewRows. Those of the first two stay in registers.
+template <int kMax>
 struct RowSums {
   Floats first;
   Floats second;
-  Floats others[kMost > 2 ? kMost - 2 : 1];
+  Floats others[kMax > 2 ? kMax - 2 : 1];
 };
 
-// The same for all rows: kMost of them, if that is 1 or 2, else three or more. All but two in a loop: unrolled, kernels of up to eight
+// The same for all rows: kMax of them, if that is 1 or 2, else three or more. All but two in a loop: unrolled, kernels of up to eight
 // rows and blocks outgrow the cache of decoded instructions, and a program that holds all formats is a megabyte larger.
-template <class Format, int kIndex, int kMost>
-HWY_INLINE void add_rows(const Block& block, const GroupPlace& at, const Activations& x, int64_t index, RowSums<kMost>& sums) {
+template <class Format, int kIndex, int kMax>
+HWY_INLINE void add_rows(const Block& block, const GroupPlace& at, const Activations& x, int64_t index, RowSums<kMax>& sums) {
   sums.first = add_block<Format, kIndex>(block, at, x, 0, index, sums.first);
-  if constexpr (kMost > 1) sums.second = add_block<Format, -1>(block, at, x, 1, index, sums.second);
-  if constexpr (kMost > 2) {
+  if constexpr (kMax > 1) sums.second = add_block<Format, -1>(block, at, x, 1, index, sums.second);
+  if constexpr (kMax > 2) {
 #pragma GCC unroll 1
     for (int64_t t = 2; t < x.rows; ++t) sums.others[t - 2] = add_block<Format, -1>(block, at, x, t, index, sums.others[t - 2]);
   }
 }
 
 // Block kIndex of a group, then the ones behind it.
-template <class Format, int kMost, int kIndex>
+template <class Format, int kMax, int kIndex>
 HWY_INLINE void add_group(const GroupPlace& at, const typename Format::Header& header, const Activations& x, int64_t first_block,
-                          RowSums<kMost>& sums) {
+                          RowSums<kMax>& sums) {
   if constexpr (kIndex < Format::kBlocksPerGroup) {
     Block block;
     Format::template load<kIndex>(at.block, at.lane, header, at.group, block);
-    add_rows<Format, kIndex, kMost>(block, at, x, first_block + at.group * Format::kBlocksPerGroup + kIndex, sums);
-    add_group<Format, kMost, kIndex + 1>(at, header, x, first_block, sums);
+    add_rows<Format, kIndex, kMax>(block, at, x, first_block + at.group * Format::kBlocksPerGroup + kIndex, sums);
+    add_group<Format, kMax, kIndex + 1>(at, header, x, first_block, sums);
   }
 }
 
-template <class Format, int kMost>
+template <class Format, int kMax>
 void multiply_rows(const TileStream& stream, const Activations& x, float* out, int64_t out_stride) {
   const auto [tile, prefetch_distance, lane] = stream;
-  RowSums<kMost> sums;
+  RowSums<kMax> sums;
   sums.first = sums.second = zero();
   for (Floats& sum : sums.others) sum = zero();
   const int64_t blocks = x.columns / Format::kColumns;
@@ -120,13 +120,13 @@ void multiply_rows(const TileStream& stream, const Activations& x, float* out, i
     const std::byte* p = tile + block * Format::kBytes * 16;
     const typename Format::Header header = Format::header(p, lane);
     for (int group = 0; group < Format::kGroups; ++group) {
-      add_group<Format, kMost, 0>({p, prefetch_distance, lane, group}, header, x, block * (Format::kColumns / kActivationBlock), sums);
+      add_group<Format, kMax, 0>({p, prefetch_distance, lane, group}, header, x, block * (Format::kColumns / kActivationBlock), sums);
     }
   }
   out += lane;
   store(sums.first, out);
-  if constexpr (kMost > 1) store(sums.second, out + out_stride);
-  if constexpr (kMost > 2) {
+  if constexpr (kMax > 1) store(sums.second, out + out_stride);
+  if constexpr (kMax > 2) {
     for (int64_t t = 2; t < x.rows; ++t) store(sums.others[t - 2], out + t * out_stride);
   }
 }
@@ -267,14 +267,14 @@ void multiply_places(const TileStream& stream, const Activations& all, int64_t r
 
 template <class Format>
 void multiply_tile_places(const std::byte* tile, int64_t prefetch_distance, const Activations& x, float* out, int64_t out_stride) {
-  constexpr int kMost = std::min(4, kSums / Format::kPlaces);
+  constexpr int kMax = std::min(4, kSums / Format::kPlaces);
   for (int lane = 0; lane < 16; lane += kVectorRows) {
     const TileStream stream{tile, prefetch_distance, lane};
     int64_t row = 0;
-    if constexpr (kMost >= 4) {
+    if constexpr (kMax >= 4) {
       for (; row + 4 <= x.rows; row += 4) multiply_places<Format, 4>(stream, x, row, out, out_stride);
     }
-    if constexpr (kMost >= 2) {
+    if constexpr (kMax >= 2) {
       for (; row + 2 <= x.rows; row += 2) multiply_places<Format, 2>(stream, x, row, out, out_stride);
     }
     for (; row < x.rows; ++row) multiply_places<Format, 1>(stream, x, row, out, out_stride);
@@ -492,12 +492,12 @@ constexpr int64_t least_panel_rows(int64_t few, int64_t most) {
   for (int64_t rows = few + 1; rows <= few + most * most; ++rows) least = std::min(least, rows / TokenPanels{rows, most}.count);
   return least;
 }
-inline constexpr int64_t kLeastRunTokens = least_panel_rows(kFewRows, kRunTokens);
+inline constexpr int64_t kMinRunTokens = least_panel_rows(kFewRows, kRunTokens);
 
 template <class Group, int kVectors, int kTokens = kRunTokens>
 void multiply_panel(const std::byte* const (&runs)[kVectors], ColumnChunk chunk, const Activations& x, int64_t row, int64_t rows,
                     const ChunkSums& target) {
-  if constexpr (kTokens > kLeastRunTokens) {
+  if constexpr (kTokens > kMinRunTokens) {
     if (rows < kTokens) return multiply_panel<Group, kVectors, kTokens - 1>(runs, chunk, x, row, rows, target);
   }
   multiply_runs<Group, kVectors, kTokens>(runs, chunk, x, row, target);

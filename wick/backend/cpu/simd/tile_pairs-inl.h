@@ -116,12 +116,12 @@ void multiply_columns(const float* const (&columns)[kVectors], int64_t count, co
 }
 
 // The fewest rows of a panel, there being more than kFewFloatRows of them in all.
-inline constexpr int64_t kLeastFloatTokens = least_panel_rows(kFewFloatRows, kFloatTokens);
+inline constexpr int64_t kMinFloatTokens = least_panel_rows(kFewFloatRows, kFloatTokens);
 
 template <int kVectors, int kTokens = kFloatTokens>
 void multiply_column_panel(const float* const (&columns)[kVectors], int64_t count, int64_t rows, const float* values, const float* next,
                            const ChunkSums& target) {
-  if constexpr (kTokens > kLeastFloatTokens) {
+  if constexpr (kTokens > kMinFloatTokens) {
     if (rows < kTokens) return multiply_column_panel<kVectors, kTokens - 1>(columns, count, rows, values, next, target);
   }
   multiply_columns<kVectors, kTokens>(columns, count, values, next, target);

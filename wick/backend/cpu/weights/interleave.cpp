@@ -83,10 +83,10 @@ constexpr bool holds_every_byte_once(const Interleaving& format) {
 static_assert(std::all_of(kInterleavings.begin(), kInterleavings.end(), holds_every_byte_once));
 
 // Of a section whose units take turns with others', 16 rows.
-constexpr int kMostZipped = 8 * 4 * kRows;
+constexpr int kMaxZipped = 8 * 4 * kRows;
 constexpr bool fits_where_it_is_zipped(const Interleaving& format) {
   return std::all_of(format.sections.begin(), format.sections.end(),
-                     [](const Section& section) { return section.zip == 1 || section.count * section.unit * kRows <= kMostZipped; });
+                     [](const Section& section) { return section.zip == 1 || section.count * section.unit * kRows <= kMaxZipped; });
 }
 static_assert(std::all_of(kInterleavings.begin(), kInterleavings.end(), fits_where_it_is_zipped));
 
@@ -219,7 +219,7 @@ void for_each_section(const Interleaving& format, const Body& body) {
 void interleave_block(const Interleaving& format, const std::byte* rows, int64_t row_bytes, std::byte* tile, GatherWords gather) {
   for_each_section(format, [&](const Section& section, int64_t first) {
     if (section.zip == 1) return interleave_section(section, format.quant_flip, rows + section.begin, row_bytes, tile + first, gather);
-    std::array<std::byte, kMostZipped> units;
+    std::array<std::byte, kMaxZipped> units;
     const auto unit_bytes = static_cast<size_t>(section.unit * kRows);
     interleave_section(section, format.quant_flip, rows + section.begin, row_bytes, units.data(), gather);
     for (size_t index = 0; index < static_cast<size_t>(section.count); ++index)

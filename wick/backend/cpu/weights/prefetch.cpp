@@ -105,10 +105,10 @@ void PrefetchTable::note_weights(const std::byte* data, int64_t bytes) {
   if (forced_ || source_.load(std::memory_order_relaxed) == Source::memory) return;
   const std::lock_guard lock(mutex_);
   // A model that is gone never comes back to where its pass began.
-  constexpr int64_t kMostPassBytes = int64_t{1} << 36;
+  constexpr int64_t kMaxPassBytes = int64_t{1} << 36;
   if (data == pass_begin_ && pass_bytes_ >= kSharedCachePassBytes)
     source_.store(pass_bytes_ >= kMemoryPassBytes ? Source::memory : Source::shared_cache, std::memory_order_relaxed);
-  if (pass_begin_ == nullptr || data == pass_begin_ || pass_bytes_ > kMostPassBytes) {
+  if (pass_begin_ == nullptr || data == pass_begin_ || pass_bytes_ > kMaxPassBytes) {
     pass_begin_ = data;
     pass_bytes_ = 0;
   }

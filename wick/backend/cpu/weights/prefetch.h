@@ -23,7 +23,7 @@ namespace wick::cpu {
 inline constexpr std::array<int64_t, 6> kPrefetchDistances = {0, 1024, 2816, 4096, 8192, 16384};
 
 // The largest that a test may ask for.
-inline constexpr int64_t kMostPrefetchBytes = int64_t{1} << 20;
+inline constexpr int64_t kMaxPrefetchBytes = int64_t{1} << 20;
 
 // What reads memory in order: weights for one or two rows of activations, weights for more, rows of the key/value cache.
 enum class StreamKind : uint8_t { gemv, skinny_gemm, kv_cache };
@@ -91,7 +91,7 @@ class PrefetchTable {
     const Source source = source_.load(std::memory_order_relaxed);
     PrefetchTuner& tuner = tuner_of(source, stream);
     if (const int64_t settled = tuner.settled(); settled >= 0) return body(settled);
-    if (bytes < kLeastRunBytes || source == Source::unknown) return body(initial);
+    if (bytes < kMinRunBytes || source == Source::unknown) return body(initial);
     const int64_t distance = tuner.next();
     const auto begin = std::chrono::steady_clock::now();
     body(distance);
@@ -102,7 +102,7 @@ class PrefetchTable {
   // Those that are known of weights read from memory.
   [[nodiscard]] std::vector<PrefetchDistance> known() const;
 
-  static constexpr int64_t kLeastRunBytes = 32 * 1024;
+  static constexpr int64_t kMinRunBytes = 32 * 1024;
   // A pass of so many bytes reads memory; one of fewer, but more than a core's own caches hold, may find them in a shared cache.
   static constexpr int64_t kMemoryPassBytes = int64_t{128} << 20;
   static constexpr int64_t kSharedCachePassBytes = int64_t{16} << 20;

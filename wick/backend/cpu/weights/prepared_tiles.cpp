@@ -22,7 +22,7 @@ constexpr auto kPause = std::chrono::microseconds(50);
 // Of wall time between ops that counts as a step's.
 constexpr double kLongestGap = 0.03;
 // Seconds of preparing that may be saved up.
-constexpr double kMostCredit = 0.02;
+constexpr double kMaxCredit = 0.02;
 // A weight whose plain bytes stay in memory is prepared where that many times its size is free.
 constexpr uint64_t kRoomForCopy = 4;
 // The most that a page of memory has: MappedFile::forget and release_pages leave pages alone that a range only touches, so
@@ -204,8 +204,8 @@ void WeightPreparer::end_op(bool few_rows) {
   const Clock::time_point now = Clock::now();
   if (few_rows) {
     const double passed = std::min(kLongestGap, Seconds(now - charged_until_).count());
-    credit_ = std::min(kMostCredit, credit_ + passed / 2);
-    if (credit_ >= std::min(kMostCredit, seconds_per_byte_ * static_cast<double>(kSliceBytes))) {
+    credit_ = std::min(kMaxCredit, credit_ + passed / 2);
+    if (credit_ >= std::min(kMaxCredit, seconds_per_byte_ * static_cast<double>(kSliceBytes))) {
       (void)prepare_slice();
       credit_ -= Seconds(Clock::now() - now).count();
     }

@@ -172,9 +172,9 @@ void attention(const OpCall& call) {
   const int64_t rows = tokens * group, rows_of_one = (tokens + sequences - 1) / sequences * group;
   AttentionForm form = form_of(o, params);
   // Where its own ends want more buffers than a device has to have, the joining of one split takes them.
-  constexpr int kMostBuffers = 8;
+  constexpr int kMaxBuffers = 8;
   const int biases = static_cast<int>(form.slopes) + static_cast<int>(form.mask);
-  const bool may_end = 6 + biases + static_cast<int>(form.sinks) + static_cast<int>(form.logarithms) <= kMostBuffers;
+  const bool may_end = 6 + biases + static_cast<int>(form.sinks) + static_cast<int>(form.logarithms) <= kMaxBuffers;
   const bool may_tile = !params.precise && !params.deterministic && width == value_width && is_ascending(o.keys) && is_ascending(o.values);
   const auto tiles = may_tile ? tiles_for(form, rows_of_one, width, caps) : std::nullopt;
   if (!tiles) choose_lanes(form, rows_of_one, std::max(width, value_width), caps);

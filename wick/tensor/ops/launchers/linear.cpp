@@ -304,9 +304,9 @@ class LinearCall {
 
   // Whether to round a weight once for all: where several groups would each do it for their tokens, or for the device's own product.
   [[nodiscard]] bool pays_to_halve(const Operand& weight, const kernels::LinearTiles& tiles) const {
-    constexpr int64_t kMostElements = 128 << 20;  // that are kept twice
+    constexpr int64_t kMaxElements = 128 << 20;  // that are kept twice
     const bool own = runtime_.override_for(OpId::linear, 0, DType::f16) != nullptr;
-    return is_quantized(weight.dtype) && (own || x_.rows > tiles.block().n) && weight.layout->elements() <= kMostElements;
+    return is_quantized(weight.dtype) && (own || x_.rows > tiles.block().n) && weight.layout->elements() <= kMaxElements;
   }
 
   void multiply_halves(const Operand& weight, const Buffer& y, int64_t offset) {
