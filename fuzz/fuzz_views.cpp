@@ -13,6 +13,7 @@
 
 #include "outcome.h"
 #include "wick/base/error.h"
+#include "wick/tensor/indexer.h"
 #include "wick/tensor/ops/attention.h"
 #include "wick/tensor/tensor.h"
 

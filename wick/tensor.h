@@ -13,6 +13,7 @@
 #include "wick/tensor/defaults.h"
 #include "wick/tensor/display.h"
 #include "wick/tensor/files.h"
+#include "wick/tensor/indexer.h"
 #include "wick/tensor/no_grad.h"
 #include "wick/tensor/ops/attention.h"
 #include "wick/tensor/ops/einsum.h"

@@ -10,13 +10,13 @@
 namespace wick {
 namespace {
 
-using Range = Hazards::Range;
+using HazardRange = Hazards::Range;
 
 constexpr int kBlocks[4] = {};
-Range reads(int block, size_t begin = 0, size_t end = 64) { return {&kBlocks[block], begin, end, false}; }
-Range writes(int block, size_t begin = 0, size_t end = 64) { return {&kBlocks[block], begin, end, true}; }
+HazardRange reads(int block, size_t begin = 0, size_t end = 64) { return {&kBlocks[block], begin, end, false}; }
+HazardRange writes(int block, size_t begin = 0, size_t end = 64) { return {&kBlocks[block], begin, end, true}; }
 
-bool barrier(Hazards& hazards, std::initializer_list<Range> step) { return hazards.barrier_before(std::vector<Range>(step)); }
+bool barrier(Hazards& hazards, std::initializer_list<HazardRange> step) { return hazards.barrier_before(std::vector<HazardRange>(step)); }
 
 TEST(Hazards, AReadWaitsForTheWriteBeforeIt) {
   Hazards hazards;
@@ -61,10 +61,10 @@ TEST(Hazards, NoConflictIsMissedInRandomSteps) {
   std::mt19937 random(7);
   const auto below = [&](size_t end) { return static_cast<size_t>(random()) % end; };
   Hazards hazards;
-  std::vector<Range> since;
+  std::vector<HazardRange> since;
   int without = 0;
   for (int step = 0; step < 20000; ++step) {
-    std::vector<Range> ranges;
+    std::vector<HazardRange> ranges;
     for (size_t i = 0; i < 1 + below(3); ++i) {
       const size_t begin = below(1000);
       ranges.push_back({&kBlocks[below(4)], begin, begin + 1 + below(20), below(3) == 0});
@@ -72,8 +72,8 @@ TEST(Hazards, NoConflictIsMissedInRandomSteps) {
     const bool waits = hazards.barrier_before(ranges);
     if (waits) since.clear();
     without += waits ? 0 : 1;
-    for (const Range& range : ranges) {
-      for (const Range& earlier : since) {
+    for (const HazardRange& range : ranges) {
+      for (const HazardRange& earlier : since) {
         const bool apart = range.block != earlier.block || range.end <= earlier.begin || earlier.end <= range.begin;
         ASSERT_TRUE(apart || (!range.writes && !earlier.writes)) << "step " << step;
       }

@@ -10,6 +10,7 @@
 #include "pattern.h"
 #include "source_root.h"
 #include "wick/tensor/custom_op.h"
+#include "wick/tensor/indexer.h"
 #include "wick/tensor/tensor.h"
 
 namespace wick {

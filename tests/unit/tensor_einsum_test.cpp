@@ -1,4 +1,5 @@
 // einsum against the loops that its definition states, over whole numbers, so that every result is exact.
+#include "wick/tensor/indexer.h"
 #include "wick/tensor/ops/einsum.h"
 
 #include <gmock/gmock.h>

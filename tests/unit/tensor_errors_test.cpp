@@ -11,6 +11,7 @@
 #include "wick/base/error.h"
 #include "wick/tensor/backward.h"
 #include "wick/tensor/files.h"
+#include "wick/tensor/indexer.h"
 #include "wick/tensor/ops/einsum.h"
 #include "wick/tensor/tensor.h"
 #include "wick/tensor/variable.h"

@@ -6,6 +6,7 @@
 #include "unit/linear_function.h"
 #include "unit/message_of.h"
 #include "wick/base/error.h"
+#include "wick/tensor/indexer.h"
 #include "wick/tensor/tensor.h"
 
 namespace wick {

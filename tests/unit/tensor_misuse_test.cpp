@@ -13,6 +13,7 @@
 #include "wick/base/error.h"
 #include "wick/tensor/backward.h"
 #include "wick/tensor/custom_op.h"
+#include "wick/tensor/indexer.h"
 #include "wick/tensor/ops/attention.h"
 #include "wick/tensor/ops/linear.h"
 #include "wick/tensor/ops/normalize.h"

@@ -9,6 +9,7 @@
 
 #include "unit/cpu_tensors.h"
 #include "wick/base/error.h"
+#include "wick/tensor/indexer.h"
 #include "wick/tensor/tensor.h"
 
 namespace wick {

@@ -655,5 +655,3 @@ inline Tensor& operator/=(Tensor& lhs, double rhs) { return lhs = lhs / rhs; }
 [[nodiscard]] inline Tensor operator<=(double lhs, const Tensor& rhs) { return rhs.ge(lhs); }
 
 }  // namespace wick
-
-#include "wick/tensor/indexer.h"  // at the end: an Index may hold a Tensor
