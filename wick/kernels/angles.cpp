@@ -7,10 +7,7 @@
 
 namespace wick::kernels {
 
-using ir::KernelBuilder;
-using ir::Type;
-using ir::Value;
-using ir::Variable;
+using namespace ir;
 
 namespace {
 

@@ -6,12 +6,7 @@
 
 namespace wick::kernels {
 
-using ir::Element;
-using ir::KernelBuilder;
-using ir::Memory;
-using ir::Type;
-using ir::Value;
-using ir::Variable;
+using namespace ir;
 
 CacheView::CacheView(KernelBuilder& k, std::string_view name)
     : offset(k.parameter(fmt::format("{}_offset", name), Type::u32)),

@@ -11,13 +11,7 @@
 
 namespace wick::kernels {
 
-using ir::Element;
-using ir::Kernel;
-using ir::KernelBuilder;
-using ir::Memory;
-using ir::TileRole;
-using ir::Value;
-using ir::Variable;
+using namespace ir;
 
 namespace {
 

@@ -8,8 +8,7 @@
 
 namespace wick::kernels {
 
-using ir::Type;
-using ir::Value;
+using namespace ir;
 
 namespace {
 

@@ -8,10 +8,7 @@
 
 namespace wick::kernels {
 
-using ir::Kernel;
-using ir::KernelBuilder;
-using ir::Memory;
-using ir::Value;
+using namespace ir;
 
 Kernel elementwise(const Elementwise& op, uint32_t width, const DeviceCaps& caps) {
   KernelBuilder k(op.name + (width > 1 ? "_quads" : ""), {.group_size = group_options(caps, 256).group_size});

@@ -8,10 +8,7 @@
 
 namespace wick::kernels {
 
-using ir::KernelBuilder;
-using ir::Memory;
-using ir::Type;
-using ir::Value;
+using namespace ir;
 
 ir::Kernel fill(uint32_t element_bytes, uint32_t rank, const DeviceCaps& caps) {
   KernelBuilder k(fmt::format("fill_{}_r{}", element_bytes, rank), {.group_size = group_options(caps, 256).group_size});

@@ -2,9 +2,7 @@
 
 namespace wick::kernels {
 
-using ir::Memory;
-using ir::Reduce;
-using ir::Value;
+using namespace ir;
 
 namespace {
 

@@ -12,14 +12,7 @@
 
 namespace wick::kernels {
 
-using ir::Element;
-using ir::KernelBuilder;
-using ir::Memory;
-using ir::Reduce;
-using ir::Type;
-using ir::Value;
-using ir::Variable;
-using ir::Vector;
+using namespace ir;
 
 namespace {
 

@@ -5,12 +5,7 @@
 
 namespace wick::kernels {
 
-using ir::Element;
-using ir::KernelBuilder;
-using ir::Memory;
-using ir::Type;
-using ir::Value;
-using ir::Variable;
+using namespace ir;
 
 // One group: each lane counts the pairs of some experts, one lane adds the counts up, and each lane lists its experts' pairs.
 ir::Kernel group_by_expert(uint32_t experts, uint32_t block, const DeviceCaps& caps) {

@@ -11,11 +11,7 @@
 
 namespace wick::kernels {
 
-using ir::Element;
-using ir::KernelBuilder;
-using ir::Memory;
-using ir::Type;
-using ir::Value;
+using namespace ir;
 
 namespace {
 

@@ -5,8 +5,7 @@
 
 namespace wick::kernels {
 
-using ir::Type;
-using ir::Value;
+using namespace ir;
 
 bool is_wide(const Value& x) { return x.type() == Type::f64; }
 

@@ -15,14 +15,7 @@
 
 namespace wick::kernels {
 
-using ir::Element;
-using ir::Kernel;
-using ir::KernelBuilder;
-using ir::Memory;
-using ir::Type;
-using ir::Value;
-using ir::Variable;
-using ir::Vector;
+using namespace ir;
 
 namespace {
 

@@ -7,12 +7,7 @@
 
 namespace wick::kernels {
 
-using ir::Kernel;
-using ir::KernelBuilder;
-using ir::Memory;
-using ir::Reduce;
-using ir::Type;
-using ir::Value;
+using namespace ir;
 
 namespace {
 

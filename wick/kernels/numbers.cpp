@@ -5,9 +5,7 @@
 
 namespace wick::kernels {
 
-using ir::Element;
-using ir::Type;
-using ir::Value;
+using namespace ir;
 
 Element element_of(DType dtype) {
   switch (dtype) {

@@ -4,10 +4,7 @@
 
 namespace wick::kernels {
 
-using ir::Element;
-using ir::Memory;
-using ir::Type;
-using ir::Value;
+using namespace ir;
 
 namespace {
 

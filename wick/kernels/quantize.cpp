@@ -9,12 +9,7 @@
 
 namespace wick::kernels {
 
-using ir::Element;
-using ir::KernelBuilder;
-using ir::Memory;
-using ir::Type;
-using ir::Value;
-using ir::Variable;
+using namespace ir;
 
 // A block is an f16 scale d = max |x| / 127 and 32 bytes x / d, rounded: 17 words of 16 bits.
 void store_q8_0_block(KernelBuilder& k, const Memory& y, const Value& first, const std::function<Value(const Value& i)>& number) {

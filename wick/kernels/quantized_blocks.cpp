@@ -9,9 +9,7 @@
 
 namespace wick::kernels {
 
-using ir::Memory;
-using ir::Type;
-using ir::Value;
+using namespace ir;
 
 Value Sixteen::number(uint32_t i) const {
   // The byte plus 128 as the last bits of 2^23: exact, and on many devices faster than a conversion.

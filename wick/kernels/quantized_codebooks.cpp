@@ -5,7 +5,7 @@
 
 namespace wick::kernels {
 
-using ir::Value;
+using namespace ir;
 
 namespace {
 

@@ -6,10 +6,7 @@
 
 namespace wick::kernels {
 
-using ir::KernelBuilder;
-using ir::Memory;
-using ir::Type;
-using ir::Value;
+using namespace ir;
 
 namespace {
 

@@ -14,10 +14,7 @@
 
 namespace wick::kernels {
 
-using ir::KernelBuilder;
-using ir::Memory;
-using ir::Type;
-using ir::Value;
+using namespace ir;
 
 using Words = std::array<Value, 4>;
 

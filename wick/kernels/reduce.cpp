@@ -9,14 +9,7 @@
 
 namespace wick::kernels {
 
-using ir::Element;
-using ir::Kernel;
-using ir::KernelBuilder;
-using ir::Memory;
-using ir::Reduce;
-using ir::Type;
-using ir::Value;
-using ir::Variable;
+using namespace ir;
 
 Kernel reduce_sum(DType in, DType out, RowLanes lanes, const DeviceCaps& caps) {
   const ir::KernelOptions options = row_options(lanes, caps);

@@ -12,11 +12,7 @@
 
 namespace wick::kernels {
 
-using ir::Element;
-using ir::KernelBuilder;
-using ir::Memory;
-using ir::Type;
-using ir::Value;
+using namespace ir;
 
 ir::Kernel rope(DType dtype, const DeviceCaps& caps) {
   KernelBuilder k(fmt::format("rope_{}", to_string(dtype)), {.group_size = group_options(caps, 128).group_size});

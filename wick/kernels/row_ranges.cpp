@@ -4,8 +4,7 @@
 
 namespace wick::kernels {
 
-using ir::Type;
-using ir::Value;
+using namespace ir;
 
 RowRanges::RowRanges(ir::KernelBuilder& k, uint32_t per_group, const Value& team)
     : k_(k), per_group_(per_group), team_(team), group_(k.group_id(1) * k.group_count(0) + k.group_id(0)) {

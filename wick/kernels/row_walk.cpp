@@ -5,10 +5,7 @@
 
 namespace wick::kernels {
 
-using ir::Reduce;
-using ir::Type;
-using ir::Value;
-using ir::Variable;
+using namespace ir;
 
 ir::KernelOptions row_options(RowLanes lanes, const DeviceCaps& caps) {
   ir::KernelOptions options = group_options(caps, lanes == RowLanes::widest ? 1024 : 256);

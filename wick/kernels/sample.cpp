@@ -11,13 +11,7 @@
 
 namespace wick::kernels {
 
-using ir::Element;
-using ir::KernelBuilder;
-using ir::Memory;
-using ir::Reduce;
-using ir::Type;
-using ir::Value;
-using ir::Variable;
+using namespace ir;
 
 namespace {
 

@@ -8,13 +8,7 @@
 
 namespace wick::kernels {
 
-using ir::Element;
-using ir::Kernel;
-using ir::KernelBuilder;
-using ir::Memory;
-using ir::Type;
-using ir::Value;
-using ir::Variable;
+using namespace ir;
 
 namespace {
 

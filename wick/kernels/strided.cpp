@@ -8,8 +8,7 @@
 
 namespace wick::kernels {
 
-using ir::Type;
-using ir::Value;
+using namespace ir;
 
 StridedGrid::StridedGrid(ir::KernelBuilder& k, uint32_t rank) : StridedGrid(k, rank, global_lane(k)) {}
 

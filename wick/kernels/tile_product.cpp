@@ -5,12 +5,7 @@
 
 namespace wick::kernels {
 
-using ir::Element;
-using ir::KernelBuilder;
-using ir::Memory;
-using ir::TileRole;
-using ir::Value;
-using ir::Vector;
+using namespace ir;
 
 namespace {
 
