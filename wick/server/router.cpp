@@ -63,10 +63,7 @@ bool Router::matches(const Route& route, const std::vector<std::string>& segment
 
 HeaderFields Router::common_fields(const HttpRequest& request) const {
   HeaderFields fields = {{"X-Request-Id", request.request_id}};
-  if (!cors_origin_.empty()) {
-    fields.add("Access-Control-Allow-Origin", cors_origin_);
-    if (cors_origin_ != "*") fields.add("Vary", "Origin");
-  }
+  browsers_.add_fields(request, fields);
   return fields;
 }
 
@@ -105,16 +102,16 @@ std::optional<HttpResponse> Router::admit(HttpRequest& request) const {
   request.request_id = request_id_of(request);
   const Found found = find(request);
   HttpResponse response;
-  if (found.route == nullptr) {
-    response = answer_without_handler(request, found);
-  } else {
-    try {
+  try {
+    browsers_.check(request);
+    if (found.route != nullptr) {
       if (found.route->who == Route::Who::with_key) access_.check(request);
       request.route = found.route;
       return std::nullopt;
-    } catch (const ApiError& error) {
-      response = error.response(found.dialect());
     }
+    response = answer_without_handler(request, found);
+  } catch (const ApiError& error) {
+    response = error.response(found.dialect());
   }
   add_common_fields(request, response);
   return response;
@@ -148,11 +145,7 @@ HttpResponse Router::answer_without_handler(const HttpRequest& request, const Fo
   }
   if (request.method == "OPTIONS") {
     HttpResponse response{.status = 204, .headers = {{"Allow", allowed + ", OPTIONS"}}, .body = {}};
-    if (!cors_origin_.empty()) {
-      response.headers.add("Access-Control-Allow-Methods", allowed);
-      response.headers.add("Access-Control-Allow-Headers", "Authorization, Content-Type, X-Request-Id, x-api-key, anthropic-version");
-      response.headers.add("Access-Control-Max-Age", "86400");
-    }
+    browsers_.add_preflight_fields(request, allowed, response.headers);
     return response;
   }
   HttpResponse response = ApiError(405, "METHOD_NOT_ALLOWED", fmt::format("{} takes {}, not {}", request.path, allowed, request.method))

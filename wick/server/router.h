@@ -9,6 +9,7 @@
 
 #include "wick/server/access.h"
 #include "wick/server/api_error.h"
+#include "wick/server/browser_access.h"
 #include "wick/server/http_exchange.h"
 #include "wick/server/http_message.h"
 
@@ -28,8 +29,8 @@ struct Route {
 
 class Router {
  public:
-  // `access` must outlive the router. `cors_origin`: what browsers of other sites may be, "*" for all; empty: none.
-  Router(Access& access, std::string cors_origin) : access_(access), cors_origin_(std::move(cors_origin)) {}
+  // `access` must outlive the router.
+  Router(Access& access, BrowserAccess browsers) : access_(access), browsers_(std::move(browsers)) {}
 
   // A pattern is a path whose segments may be "{name}", which match any one segment; "{name…}" at its end matches all that is left.
   void add(std::string_view method, std::string_view pattern, Dialect dialect, Route::Handler handler,
@@ -60,7 +61,7 @@ class Router {
   [[nodiscard]] HttpResponse answer_without_handler(const HttpRequest& request, const Found& found) const;
 
   Access& access_;
-  std::string cors_origin_;
+  BrowserAccess browsers_;
   std::vector<Route> routes_;
 };
 

@@ -39,6 +39,13 @@ void check_exposure(const ServeOptions& options) {
       options.http.host);
 }
 
+BrowserAccessOptions browser_options(const ServeOptions& options) {
+  return {.origins = options.origins,
+          .hosts = options.hosts,
+          .is_open = options.access.keys.empty(),
+          .is_local = !options.http.unix_socket.empty() || is_loopback(options.http.host)};
+}
+
 HeartbeatOptions heartbeat_options(const ServeOptions& options) {
   HeartbeatOptions result;
   if (!options.queen_url.empty()) result.targets.push_back(parse_http_url("--queen-url", options.queen_url));
@@ -60,7 +67,7 @@ class Server {
       : options_(options),
         log_(options.log_format == LogFormat::json, log),
         access_(options.access),
-        router_(access_, options.cors_origin),
+        router_(access_, BrowserAccess(browser_options(options))),
         heartbeats_(heartbeat_options(options)) {}
 
   int run(const std::function<std::shared_ptr<Service>(const Progress&)>& load) {

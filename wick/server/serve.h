@@ -19,8 +19,8 @@ enum class LogFormat { text, json };
 struct ServeOptions {
   HttpServerOptions http = {};
   AccessOptions access = {};
-  bool insecure = false;    // an address that others reach, without a key
-  std::string cors_origin;  // "*" or an origin; empty: none
+  bool insecure = false;                    // an address that others reach, without a key
+  std::vector<std::string> origins, hosts;  // BrowserAccessOptions
   std::chrono::seconds drain{30};
   LogFormat log_format = LogFormat::text;
   bool is_quiet = false;

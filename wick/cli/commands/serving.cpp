@@ -33,7 +33,12 @@ void add_address_flags(Flags& flags, ServingOptions& options) {
   flags.add_values("--api-key", "KEY", "require this key from clients; repeatable", options.keys).group(kServingGroup);
   flags.add_text("--api-key-file", "FILE", "require one of the keys in FILE, one per line", options.key_file).path().group(kServingGroup);
   flags.add_switch("--insecure", "allow access from other machines without an API key", options.serve.insecure).group(kServingGroup);
-  flags.add_text("--cors-origin", "ORIGIN", "allow web pages of this origin, * = any (none)", options.serve.cors_origin)
+  flags.add_values("--cors-origin", "ORIGIN", "allow web pages of this origin, * = any; repeatable (none)", options.serve.origins)
+      .group(kServingGroup);
+  flags
+      .add_values("--allowed-host", "NAME",
+                  "without an API key: further names that clients may use for this server, * = any; repeatable (localhost and its address)",
+                  options.serve.hosts)
       .group(kServingGroup);
   flags.add_decimal("--rate-limit", "requests per minute for each key, or address; 0 = no limit (0)", options.rate_limit, 0, 1e6)
       .group(kServingGroup);
@@ -240,7 +245,6 @@ void serve_model(Console& console, ServingOptions options, const ServedModel& se
   options.engine.speculation.ngram = !options.no_speculation;
   options.engine.cache_ram_bytes = options.cache_ram_mib * kBytesOfMebibyte;
   options.engine.kv_bytes = options.kv_mib * kBytesOfMebibyte;
-  check_stops(served.defaults.params.stop);
   for (const std::string& adapter : options.adapters) {
     const size_t equals = adapter.find('=');
     if (equals == 0 || equals == std::string::npos || equals + 1 == adapter.size())
