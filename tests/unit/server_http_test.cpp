@@ -273,6 +273,27 @@ TEST(HttpServer, RefusesARequestThatDoesNotArriveInTime) {
   EXPECT_TRUE(slow.read_all().starts_with("HTTP/1.1 408 "));
 }
 
+TEST(HttpServer, ABodyThatGoesOnArrivingHasTheTimeThatItNeeds) {
+  const auto server = start_server(echo, {.receive = 300ms, .receive_bytes = 1000});
+  Client client(server->port());
+  client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 10000\r\n\r\n");
+  for (int i = 0; i < 10; ++i) {  // a second in all
+    std::this_thread::sleep_for(100ms);
+    client.send(std::string(1000, 'x'));
+  }
+  const std::string text = client.read_until("POST x");
+  EXPECT_TRUE(text.starts_with("HTTP/1.1 200 ")) << text;
+}
+
+TEST(HttpServer, EachAnswerHasItsDate) {
+  const auto server = start_server(echo);
+  Client client(server->port());
+  client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+  const std::string text = client.read_until("GET ");
+  EXPECT_NE(text.find("\r\nDate: "), std::string::npos) << text;
+  EXPECT_NE(text.find(" GMT\r\n"), std::string::npos) << text;
+}
+
 TEST(HttpServer, AnOldClientGoesOnWhereItSaysSo) {
   const auto server = start_server(echo);
   Client client(server->port());

@@ -31,6 +31,7 @@
 #include "wick/server/feed_parser.h"
 #include "wick/server/pending_exchange.h"
 #include "wick/server/request_head.h"
+#include "wick/server/utc_time.h"
 
 namespace wick::server {
 namespace {
@@ -171,13 +172,22 @@ class Connection : public std::enable_shared_from_this<Connection> {
     }
   }
 
-  // Reads until the parser has its header, or all of the request.
+  // Reads until the parser has its header, or all of the request. A header must arrive within options.receive, and each receive_bytes of
+  // a body within that time again: a large body takes as long as its client's line needs.
   Task<void> read(RequestParser& parser, bool all, error_code& error) {
     parser.eager(all);
+    set_deadline(server_->options.receive);
+    uint64_t received = 0;
     while (!(all ? parser.is_done() : parser.is_header_done())) {
       if (needs_more(parser, buffer_, error)) {
-        buffer_.commit(co_await socket_.async_read_some(buffer_.prepare(room_in(buffer_)), into(error)));
+        const size_t bytes = co_await socket_.async_read_some(buffer_.prepare(room_in(buffer_)), into(error));
+        buffer_.commit(bytes);
         take_end(parser, error);
+        received += bytes;
+        if (all && !error && received >= server_->options.receive_bytes) {
+          received = 0;
+          set_deadline(server_->options.receive);
+        }
       }
       if (error) co_return;
     }
@@ -214,7 +224,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
     parser.body_limit(server_->options.body_bytes);
     request_ = {};
     error_code error;
-    set_deadline(server_->options.receive);
     co_await read(parser, false, error);
     // Where the header alone says that the request is refused, too.
     if (!parser.get().target().empty()) request_ = request_of(parser, is_target_);
@@ -256,7 +265,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   Task<void> refuse(error_code error, bool has_header) {
     RequestFault fault = find_read_fault(error, has_header, buffer_, server_->options);
-    if (is_late_) fault = {408, fmt::format("the request did not arrive within {} s", server_->options.receive.count() / 1000)};
+    if (is_late_) {
+      const auto seconds = server_->options.receive.count() / 1000;
+      fault = {408, has_header ? fmt::format("the body arrived at less than {} bytes in {} s", server_->options.receive_bytes, seconds)
+                               : fmt::format("the header did not arrive within {} s", seconds)};
+    }
     if (fault.status != 0) co_await send_refusal(server_->refuse(fault.status, fault.message, request_));
   }
 
@@ -405,6 +418,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // The beginning of a response; without a length it is a stream.
   std::string head(int status, const HeaderFields& headers, const HeaderFields& extra, std::optional<size_t> length) {
     std::string text = fmt::format("HTTP/1.1 {} {}\r\n", status, reason_phrase(status));
+    append_field(text, "Date", http_date(std::chrono::system_clock::now()));
     for (const auto& [name, value] : headers.all()) append_field(text, name, value);
     for (const auto& [name, value] : extra.all()) append_field(text, name, value);
     if (length) {

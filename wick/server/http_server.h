@@ -24,7 +24,8 @@ struct HttpServerOptions {
   uint64_t unsent_bytes = 4U << 20U;            // of one response whose client does not read; more: the client counts as gone
   int connections = 4096;                       // more wait in the system's queue
   std::chrono::milliseconds idle{75'000};       // between two requests of a connection
-  std::chrono::milliseconds receive{30'000};    // from a request's first byte to its last; more: 408
+  std::chrono::milliseconds receive{30'000};    // for a header, and for each receive_bytes of a body; more: 408
+  uint64_t receive_bytes = 32U << 10U;          // of a body within `receive`: about 1 KiB/s; the rest of a body has that time, too
   std::chrono::milliseconds send{30'000};       // of one write; more: the client counts as gone
   std::chrono::milliseconds heartbeat{15'000};  // between two heartbeats of a stream
 };

@@ -1,4 +1,4 @@
-// Points of time as logs and the fleet have them: ISO 8601, in UTC.
+// Points of time in UTC, as logs and the fleet write them (ISO 8601) and as HTTP does (RFC 9110, 5.6.7).
 #pragma once
 
 #include <chrono>
@@ -8,5 +8,8 @@ namespace wick::server {
 
 // "2026-11-25T22:08:40.881Z"
 [[nodiscard]] std::string utc_time(std::chrono::system_clock::time_point time);
+
+// "Wed, 25 Nov 2026 22:08:40 GMT"
+[[nodiscard]] std::string http_date(std::chrono::system_clock::time_point time);
 
 }  // namespace wick::server
