@@ -107,7 +107,8 @@ TEST_F(ModelSamplingOf, WhatCannotBeIsRefusedByFileAndKey) {
   EXPECT_THAT(message(R"({"temperature": "hot"})"),
               AllOf(HasSubstr("generation_config.json: temperature"), HasSubstr("\"hot\", but a number is needed")));
   EXPECT_THAT(message(R"({"top_k": 2.5})"), AllOf(HasSubstr("generation_config.json: top_k"), HasSubstr("a whole number is needed")));
-  EXPECT_THAT(message(R"({"temperature": 7})"), AllOf(HasSubstr("generation_config.json: temperature is 7"), HasSubstr("from 0 to 2")));
+  EXPECT_THAT(message(R"({"temperature": 700})"),
+              AllOf(HasSubstr("generation_config.json: temperature is 700"), HasSubstr("from 0 to 100")));
   EXPECT_THAT(message(R"({"repetition_penalty": -1})"), HasSubstr("generation_config.json: repetition_penalty is -1"));
   const auto of_file = [&](const std::function<void(GgufWriter&)>& add) { return message_of([&] { (void)read_gguf(add); }); };
   EXPECT_THAT(of_file([](GgufWriter& writer) { writer.add_float("general.sampling.top_p", 2); }),

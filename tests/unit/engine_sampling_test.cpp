@@ -225,7 +225,7 @@ TEST(Sampling, MinusInfinityIsNeverChosen) {
 }
 
 TEST(Sampling, EveryParameterOutsideItsRangeIsNamed) {
-  const SamplingParams params{.temperature = 2.5F,
+  const SamplingParams params{.temperature = 100.5F,
                               .top_k = -1,
                               .top_p = 1.5F,
                               .min_p = -0.1F,
@@ -242,7 +242,7 @@ TEST(Sampling, EveryParameterOutsideItsRangeIsNamed) {
     const Sampler sampler(params);
     FAIL() << "accepted";
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("temperature 2.5: must be from 0 to 2"));
+    EXPECT_THAT(error.what(), HasSubstr("temperature 100.5: must be from 0 to 100"));
   }
 }
 

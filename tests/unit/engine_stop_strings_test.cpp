@@ -62,10 +62,14 @@ TEST(StopStrings, CharactersStayWhole) {
   EXPECT_EQ(stops.matched(), "äö");
 }
 
-TEST(StopStrings, EmptyAndInvalidStopsAreRefused) {
-  EXPECT_THROW(StopStrings({""}), Error);
-  EXPECT_THROW(StopStrings({"\xff"}), Error);
+TEST(StopStrings, EmptyStopsAreIgnored) {
+  StopStrings stops({"", "end", ""});
+  EXPECT_EQ(stops.push("a"), "a");
+  EXPECT_EQ(stops.push("bend"), "b");
+  EXPECT_EQ(stops.matched(), "end");
 }
+
+TEST(StopStrings, InvalidStopsAreRefused) { EXPECT_THROW(StopStrings({"\xff"}), Error); }
 
 }  // namespace
 }  // namespace wick

@@ -86,9 +86,9 @@ TEST(Request, AllViolationsAreFoundAtOnce) {
   EXPECT_TRUE(find_violations(Request{}, engine).empty());
   Request request{.prompt = "a", .tokens = {1}, .n = 5, .best_of = 2, .prompt_logprobs = -1};
   request.params.max_tokens = -1;
-  request.params.sampling.temperature = 3;
+  request.params.sampling.temperature = 101;
   request.params.sampling.logit_bias = {{.token = 10, .bias = 1}};
-  request.params.stop = {""};
+  request.params.stop.assign(65, "x");
   request.params.logprobs = 101;
   std::vector<std::string> found;
   for (const ParameterViolation& violation : find_violations(request, engine)) found.push_back(violation.parameter);

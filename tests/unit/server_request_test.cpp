@@ -265,7 +265,7 @@ HttpResponse ask(const Router& router, const std::string& method, const std::str
 
 TEST(Router, FindsHandlersByMethodAndPath) {
   Access access({});
-  Router router(access, "");
+  Router router(access, BrowserAccess({}));
   const auto says = [](std::string text) {
     return [text](HttpRequest& request, const Exchange& exchange) {
       exchange->respond({.status = 200, .headers = {}, .body = text + std::string(request.parameter("id"))});
@@ -289,7 +289,7 @@ TEST(Router, FindsHandlersByMethodAndPath) {
 
 TEST(Router, TurnsErrorsIntoResponsesOfTheRoutesDialect) {
   Access access({.keys = {"k"}});
-  Router router(access, "");
+  Router router(access, BrowserAccess({}));
   router.add(
       "GET", "/open", Dialect::fleet, [](HttpRequest&, const Exchange&) { throw ApiError(400, "INVALID_REQUEST", "bad"); },
       Route::Who::anyone);
@@ -303,12 +303,12 @@ TEST(Router, TurnsErrorsIntoResponsesOfTheRoutesDialect) {
 
 TEST(Router, RefusesInTheWordsOfTheApiThatAPathBelongsTo) {
   Access access({});
-  Router router(access, "https://page");
+  Router router(access, BrowserAccess({.origins = {"https://page"}}));
   const auto nothing = [](HttpRequest&, const Exchange&) {};
   router.add("POST", "/v1/jobs", Dialect::fleet, nothing);
   router.add("POST", "/v1/messages", Dialect::anthropic, nothing);
   const auto refusal = [&](const std::string& path) {
-    HttpRequest request{.path = path, .headers = {{"X-Request-Id", "mine"}}};
+    HttpRequest request{.path = path, .headers = {{"X-Request-Id", "mine"}, {"Origin", "https://page"}}};
     HttpResponse response = router.refusal(ApiError(413, "INVALID_REQUEST", "large"), request);
     EXPECT_EQ(response.headers.find("X-Request-Id"), "mine");
     EXPECT_EQ(response.headers.find("Access-Control-Allow-Origin"), "https://page");
@@ -324,7 +324,7 @@ TEST(Router, RefusesInTheWordsOfTheApiThatAPathBelongsTo) {
 // One path may stand for two APIs, by its method.
 TEST(Router, RefusesInTheWordsOfTheMethodsApi) {
   Access access({});
-  Router router(access, "");
+  Router router(access, BrowserAccess({}));
   const auto nothing = [](HttpRequest&, const Exchange&) {};
   router.add("GET", "/both", Dialect::openai, nothing);
   router.add("POST", "/both", Dialect::fleet, nothing);
@@ -335,7 +335,7 @@ TEST(Router, RefusesInTheWordsOfTheMethodsApi) {
 
 TEST(Router, RefusesBodiesThatArePacked) {
   Access access({});
-  Router router(access, "");
+  Router router(access, BrowserAccess({}));
   router.add("POST", "/", Dialect::fleet, [](HttpRequest&, const Exchange& exchange) { exchange->respond({.status = 200}); });
   for (const auto& [coding, status] : {std::pair{"gzip", 415}, std::pair{"Identity", 200}}) {
     const auto recorder = std::make_shared<Recorder>();

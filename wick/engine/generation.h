@@ -22,13 +22,16 @@ struct AdapterChoice {
   std::optional<float> scale = {};  // none: what was said when it was added
 };
 
+inline constexpr size_t kMaxStopStrings = 64;
+
 struct GenerationParams {
   SamplingParams sampling = {};
   // Adapters that the model computes this text with, all of them at once; none: the model by itself.
   std::vector<AdapterChoice> adapters = {};
   // The most tokens to generate. 0: none, the prompt is only read.
   int64_t max_tokens = 256;
-  // The text ends before the first of them that it would hold.
+  // The text ends before the first of them that it would contain: at most kMaxStopStrings. Empty ones are ignored, as clients send [""] for
+  // none.
   std::vector<std::string> stop = {};
   // Tokens that end the text, with StopReason::stop_sequence; like an EOS, the token is reported and adds no text.
   std::vector<TokenId> stop_tokens = {};

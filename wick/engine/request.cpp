@@ -11,7 +11,6 @@ namespace wick {
 namespace {
 
 // Four strings are OpenAI's limit; this one keeps a request from taking much time for each token.
-constexpr size_t kMaxStopStrings = 64;
 constexpr int64_t kMaxLogprobs = 100;
 constexpr size_t kMaxAdapters = 8;
 
@@ -37,7 +36,6 @@ std::vector<ParameterViolation> find_violations(const Request& request, const En
   const GenerationParams& params = request.params;
   violations.require(params.max_tokens >= 0, "max_tokens", "must be 0 or more", params.max_tokens);
   violations.require(params.stop.size() <= kMaxStopStrings, "stop", fmt::format("at most {} strings", kMaxStopStrings), params.stop.size());
-  for (const std::string& stop : params.stop) violations.require(!stop.empty(), "stop", "must not be empty", stop);
   violations.require_logprobs("logprobs", params.logprobs);
   violations.require_logprobs("prompt_logprobs", request.prompt_logprobs);
   for (const LogitBias& entry : params.sampling.logit_bias) {

@@ -121,7 +121,7 @@ std::optional<SamplingStep> find_sampling_step(std::string_view name) noexcept {
 
 std::vector<ParameterViolation> find_violations(const SamplingParams& params) {
   std::vector<ParameterViolation> violations;
-  check_range(violations, "temperature", params.temperature, 0, 2);
+  check_range(violations, "temperature", params.temperature, 0, kMaxTemperature);
   if (params.top_k < 0) violations.push_back({"top_k", "must be 0 (all tokens) or more", fmt::to_string(params.top_k)});
   check_range(violations, "top_p", params.top_p, 0, 1);
   check_range(violations, "min_p", params.min_p, 0, 1);

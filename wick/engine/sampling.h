@@ -25,11 +25,13 @@ enum class SamplingStep { penalties, dry, top_n_sigma, top_k, typical_p, top_p, 
 // None for a name that is not known; "typical_p", "temp" and the like are aliases.
 [[nodiscard]] std::optional<SamplingStep> find_sampling_step(std::string_view name) noexcept;
 
+inline constexpr double kMaxTemperature = 100;
+
 // The steps are taken in llama.cpp's order. The filters thus see the model's own distribution, so a high temperature flattens what is left
 // but lets nothing unlikely in. Where top_k, top_p, min_p and temperature alone are asked for, in this order, a token is drawn as
 // op/sample.h defines it: the same one on the host and on any device, for the same logits and seed.
 struct SamplingParams {
-  // Logits are divided by it. 0: the token with the highest logit, the first of equals, whatever the filters say. 0 to 2.
+  // Logits are divided by it. 0: the token with the highest logit, the first of equals, whatever the filters say. 0 to kMaxTemperature.
   float temperature = 0.8F;
   // Only the k most likely tokens stay; 0: all.
   int64_t top_k = 40;

@@ -9,8 +9,8 @@
 namespace wick {
 
 StopStrings::StopStrings(std::vector<std::string> strings) : strings_(std::move(strings)) {
+  std::erase(strings_, std::string());
   for (const std::string& string : strings_) {
-    if (string.empty()) fail(ErrorCode::invalid_argument, "stop: a stop string is empty; leave it out or give it text");
     if (!is_valid_utf8(string)) fail(ErrorCode::invalid_argument, "stop: a stop string is not valid UTF-8, so that no text can match it");
   }
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/base/log.h"
 #include "wick/server/adapter_fields.h"
 #include "wick/server/answer.h"
 #include "wick/server/answer_format.h"
@@ -19,6 +20,8 @@ std::string block_type(const Json& block) {
   return block.is_object() && block.contains("type") && block["type"].is_string() ? block["type"].get<std::string>() : std::string();
 }
 
+std::string document_text(Fields& block, const std::string& path);
+
 // The text of a block list, or of a text: of a tool's result, say.
 std::string text_of_blocks(Fields& fields, const Json& content, const std::string& path) {
   if (content.is_string()) return content.get<std::string>();
@@ -30,11 +33,45 @@ std::string text_of_blocks(Fields& fields, const Json& content, const std::strin
   for (size_t i = 0; i < content.size(); ++i) {
     if (block_type(content[i]) == "text" && content[i].contains("text") && content[i]["text"].is_string()) {
       text += content[i]["text"].get<std::string>();
+    } else if (block_type(content[i]) == "document") {
+      const std::string inner = fmt::format("{}[{}]", path, i);
+      Fields members(content[i], inner);
+      text += document_text(members, inner);
+      fields.take(std::move(members.violations()));
     } else {
       fields.violate_path(fmt::format("{}[{}]", path, i), "must be a text block: this model reads text only", shown(content[i]));
     }
   }
   return text;
+}
+
+// The text of a document that is plain text; of others nothing can be read.
+std::string document_text(Fields& block, const std::string& path) {
+  block.require("source");
+  const Json* const source = block.object("source");
+  if (source == nullptr) return "";
+  Fields members(*source, path + ".source");
+  const std::string type = members.text("type").value_or("");
+  std::string text;
+  for (const char* name : {"title", "context"}) {
+    if (const auto value = block.text(name); value && !value->empty()) text += *value + "\n";
+  }
+  if (type == "text") {
+    members.require("data");
+    text += members.text("data").value_or("");
+  } else if (type == "content") {
+    const Json* const content = members.find("content");
+    text += content == nullptr ? "" : text_of_blocks(members, *content, path + ".source.content");
+  } else {
+    members.violate("type", "must be text or content: this model reads documents of plain text only");
+  }
+  block.take(std::move(members.violations()));
+  return text;
+}
+
+// Calls of the API's own tools (web search and the like) and their results, in conversations that began elsewhere.
+bool is_of_server_tool(std::string_view type) {
+  return type == "server_tool_use" || (type.ends_with("_tool_result") && type != "tool_result");
 }
 
 // One block of a message: text and calls go into `message`, results of tools become messages of their own.
@@ -48,6 +85,10 @@ void read_block(Fields& fields, const Json& block, const std::string& path, Chat
     message.reasoning += members.text("thinking").value_or("");
   } else if (type == "redacted_thinking") {
     // Its text is not ours to read.
+  } else if (type == "document") {
+    message.content = message.content.value_or("") + document_text(members, path);
+  } else if (is_of_server_tool(type)) {
+    log_warning("{}: {} is left out: this server has no tools of its own", path, type);
   } else if (type == "tool_use") {
     members.require("name");
     const Json* const input = members.object("input");
@@ -60,7 +101,7 @@ void read_block(Fields& fields, const Json& block, const std::string& path, Chat
                        .content = content == nullptr ? "" : text_of_blocks(members, *content, path + ".content"),
                        .tool_call_id = members.text("tool_use_id").value_or("")});
   } else {
-    members.violate_path(path + ".type", "must be text, thinking, tool_use or tool_result: this model reads text only", type);
+    members.violate_path(path + ".type", "must be text, document, thinking, tool_use or tool_result: this model reads text only", type);
   }
   fields.take(std::move(members.violations()));
 }
@@ -95,7 +136,12 @@ void read_block_message(Fields& fields, const Json& json, const std::string& pat
   if (!only_results) messages.push_back(std::move(message));
 }
 
-Json read_named_tool(Fields& tool) {
+// A tool that Anthropic's servers would run has a type of its own ("web_search_20250305"); one of the client's has none, or "custom".
+std::optional<Json> read_named_tool(Fields& tool) {
+  if (const std::string type = tool.text("type").value_or("custom"); type != "custom") {
+    log_warning("the tool {} ({}) is left out: this server has no tools of its own", tool.text("name").value_or(type), type);
+    return std::nullopt;
+  }
   tool.require("name");
   Json function = {{"name", tool.text("name").value_or("")}, {"description", tool.text("description").value_or("")}};
   const Json* const schema = tool.object("input_schema");
@@ -128,9 +174,24 @@ void read_output_format(Fields& fields, ChatRequest& chat) {
   }
 }
 
+// The system blocks without the one that Claude Code sends for Anthropic's accounting: it has another hash in each request, so that no
+// two prompts would have the same beginning.
+Json without_billing_header(const Json& system) {
+  constexpr std::string_view kHeader = "x-anthropic-billing-header:";
+  const auto is_header = [&](const Json& text) { return text.is_string() && text.get_ref<const std::string&>().starts_with(kHeader); };
+  if (is_header(system)) return Json::array();
+  if (!system.is_array()) return system;
+  Json kept = Json::array();
+  for (const Json& block : system) {
+    if (block_type(block) != "text" || !block.contains("text") || !is_header(block["text"])) kept.push_back(block);
+  }
+  return kept;
+}
+
 void read_chat(Fields& fields, ChatRequest& chat) {
   if (const Json* const system = fields.find("system")) {
-    chat.chat.messages.push_back({.role = "system", .content = text_of_blocks(fields, *system, "system")});
+    std::string text = text_of_blocks(fields, without_billing_header(*system), "system");
+    if (!text.empty()) chat.chat.messages.push_back({.role = "system", .content = std::move(text)});
   }
   read_messages(fields,
                 [&](const Json& message, const std::string& path) { read_block_message(fields, message, path, chat.chat.messages); });
@@ -143,7 +204,15 @@ void read_chat(Fields& fields, ChatRequest& chat) {
   read_choice(fields, chat);
   read_output_format(fields, chat);
   if (const Json* const thinking = fields.object("thinking")) {
-    chat.chat.variables = to_text({{"enable_thinking", block_type(*thinking) == "enabled"}});
+    Fields members(*thinking, "thinking");
+    const std::string type = members.text("type").value_or("");
+    // "adaptive" leaves it to the model, as a request without this field does.
+    if (type == "enabled" || type == "disabled") {
+      chat.chat.variables = to_text({{"enable_thinking", type == "enabled"}});
+    } else if (type != "adaptive") {
+      members.violate("type", "must be enabled, disabled or adaptive");
+    }
+    fields.take(std::move(members.violations()));
   }
 }
 
@@ -174,8 +243,7 @@ class MessageWriter final : public AnswerWriter {
   void prompt(const PromptEvent& event) override {
     if (!streams_) return;
     Json message = this->message();
-    message["usage"] = {
-        {"input_tokens", event.usage.prompt_tokens}, {"output_tokens", 0}, {"cache_read_input_tokens", event.usage.cached_tokens}};
+    message["usage"] = usage(event.usage, 0);
     send("message_start", {{"type", "message_start"}, {"message", std::move(message)}});
   }
 
@@ -187,7 +255,7 @@ class MessageWriter final : public AnswerWriter {
     close_block();
     send("message_delta", {{"type", "message_delta"},
                            {"delta", {{"stop_reason", stop_reason(output_, event)}, {"stop_sequence", matched(event)}}},
-                           {"usage", usage(event)}});
+                           {"usage", usage(event.usage, event.usage.completion_tokens)}});
     send("message_stop", {{"type", "message_stop"}});
   }
 
@@ -208,7 +276,7 @@ class MessageWriter final : public AnswerWriter {
     }
     json["stop_reason"] = stop_reason(output_, event);
     json["stop_sequence"] = matched(event);
-    json["usage"] = usage(event);
+    json["usage"] = usage(event.usage, event.usage.completion_tokens);
     exchange_->respond(json_response(200, to_text(json)));
   }
 
@@ -223,10 +291,12 @@ class MessageWriter final : public AnswerWriter {
 
  private:
   static Json matched(const FinishEvent& event) { return event.stop_sequence_matched ? Json(*event.stop_sequence_matched) : Json(nullptr); }
-  static Json usage(const FinishEvent& event) {
-    return {{"input_tokens", event.usage.prompt_tokens},
-            {"output_tokens", event.usage.completion_tokens},
-            {"cache_read_input_tokens", event.usage.cached_tokens}};
+  // input_tokens are those that were computed: a client adds the cached ones for the length of the prompt.
+  static Json usage(const Usage& usage, int64_t output) {
+    return {{"input_tokens", usage.prompt_tokens - usage.cached_tokens},
+            {"cache_creation_input_tokens", 0},
+            {"cache_read_input_tokens", usage.cached_tokens},
+            {"output_tokens", output}};
   }
   [[nodiscard]] Json message() const {
     return {{"id", id_},

@@ -125,6 +125,12 @@ ApiError& ApiError::retry_after(std::chrono::seconds time) {
   return *this;
 }
 
+ApiError& ApiError::exceeding(int64_t prompt_tokens, int64_t context) {
+  prompt_tokens_ = prompt_tokens;
+  context_ = context;
+  return *this;
+}
+
 std::string ApiError::body(Dialect dialect) const {
   Json json;
   switch (dialect) {
@@ -137,7 +143,11 @@ std::string ApiError::body(Dialect dialect) const {
     }
     case Dialect::anthropic: json = {{"type", "error"}, {"error", {{"type", anthropic_type(status_)}, {"message", message_}}}}; break;
     case Dialect::ollama: json = {{"error", message_}}; break;
-    case Dialect::llama: json["error"] = {{"code", status_}, {"message", message_}, {"type", llama_type(status_)}}; break;
+    case Dialect::llama:
+      json["error"] = {{"code", status_}, {"message", message_}, {"type", llama_type(status_)}};
+      if (code_ == kContextLengthExceeded) json["error"]["type"] = "exceed_context_size_error";
+      if (context_ > 0) json["error"].update({{"n_prompt_tokens", prompt_tokens_}, {"n_ctx", context_}});
+      break;
     case Dialect::fleet:
       json["error"] = {{"code", code_}, {"message", message_}, {"retriable", can_retry_}};
       if (!violations_.empty()) json["errors"] = violations_json(violations_);

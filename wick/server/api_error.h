@@ -35,6 +35,8 @@ class ApiError : public std::exception {
   // The fields that it is about, for the dialects that list them.
   ApiError& with(std::vector<Violation> violations);
   ApiError& retry_after(std::chrono::seconds time);
+  // The tokens of a prompt and of the context that it exceeds, for the dialects that tell them.
+  ApiError& exceeding(int64_t prompt_tokens, int64_t context);
 
   [[nodiscard]] const char* what() const noexcept override { return message_.c_str(); }
   [[nodiscard]] int status() const noexcept { return status_; }
@@ -54,6 +56,7 @@ class ApiError : public std::exception {
   std::vector<Violation> violations_;
   bool can_retry_ = false;
   std::chrono::seconds retry_after_{0};
+  int64_t prompt_tokens_ = 0, context_ = 0;
 };
 
 }  // namespace wick::server

@@ -85,6 +85,11 @@ void read_content(Fields& message, std::string_view name, const std::string& pat
       members.require("text");
       text += members.text("text").value_or("");
       message.take(std::move(members.violations()));
+    } else if (type == "refusal") {
+      Fields members(part, fmt::format("{}.{}[{}]", path, name, i));
+      members.require("refusal");
+      text += members.text("refusal").value_or("");
+      message.take(std::move(members.violations()));
     } else {
       message.violate_path(fmt::format("{}.{}[{}].type", path, name, i), "must be \"text\": this model reads text only",
                            part.is_object() && part.contains("type") ? shown(part["type"]) : shown(part));
@@ -115,9 +120,13 @@ ChatMessage read_message(Fields& fields, const Json& json, const std::string& pa
   read_content(message, "content", path, result);
   read_tool_calls(message, path, result);
   if (!message.has("content") && result.tool_calls.empty() && json.is_object()) message.violate_path(path + ".content", "is required");
-  result.reasoning = message.text(message.has("reasoning_content") ? "reasoning_content" : "reasoning").value_or("");
+  if (const auto refusal = message.text("refusal"); refusal && result.content.value_or("").empty()) result.content = refusal;
+  for (const char* name : {"thinking", "reasoning", "reasoning_content"}) {  // of Ollama, OpenRouter and vLLM, DeepSeek
+    if (const auto value = message.text(name)) result.reasoning = *value;
+  }
+  if (message.has("function_call")) message.violate("function_call", "is not supported: write it as tool_calls");
   refuse_pictures(message);
-  result.name = message.text("name").value_or("");
+  result.name = message.text(message.has("tool_name") ? "tool_name" : "name").value_or("");  // tool_name: Ollama's
   result.tool_call_id = message.text("tool_call_id").value_or("");
   fields.take(std::move(message.violations()));
   return result;
@@ -143,15 +152,63 @@ void choose_tool(Fields& fields, const std::string& word, const std::string& nam
   fields.violate("tool_choice", fmt::format("names {}, which is none of the tools", name));
 }
 
+namespace {
+
+std::string name_of(const Json& tool) {
+  const Json& function = tool.is_object() && tool.contains("function") ? tool["function"] : tool;
+  return function.is_object() && function.contains("name") && function["name"].is_string() ? function["name"].get<std::string>() : "";
+}
+
+// {"type": "allowed_tools", "mode": "auto" or "required", "tools": […]}, in chat completions with an object of its own around mode and
+// tools: only these are offered.
+void allow_tools(Fields& choice, ChatRequest& chat) {
+  const Json* const inner = choice.has("allowed_tools") ? choice.object("allowed_tools") : nullptr;
+  static const Json kNone = Json::object();
+  Fields nested(inner == nullptr ? kNone : *inner, "tool_choice.allowed_tools");
+  Fields& members = inner == nullptr ? choice : nested;
+  const std::string mode = members.text("mode").value_or("auto");
+  if (mode != "auto" && mode != "required") members.violate("mode", "must be auto or required");
+  const Json* const allowed = members.require("tools") ? members.list("tools") : nullptr;
+  if (allowed != nullptr) {
+    Json kept = Json::array();
+    const Json offered = chat.chat.tools.empty() ? Json::array() : parse_ordered_json(chat.chat.tools);
+    for (size_t i = 0; i < allowed->size(); ++i) {
+      const std::string name = name_of((*allowed)[i]);
+      const auto found = std::find_if(offered.begin(), offered.end(), [&](const Json& tool) { return name_of(tool) == name; });
+      if (name.empty() || found == offered.end()) {
+        members.violate_path(members.path_of(fmt::format("tools[{}]", i)), "names none of the tools", shown((*allowed)[i]));
+      } else {
+        kept.push_back(*found);
+      }
+    }
+    if (!kept.empty()) {
+      offer_tools(chat, kept);
+    } else {
+      choose_tool(members, "none", "", chat);
+    }
+    if (mode == "required") choose_tool(members, "required", "", chat);
+  }
+  if (inner != nullptr) choice.take(std::move(nested.violations()));
+}
+
+}  // namespace
+
 void read_tool_choice(Fields& fields, ChatRequest& chat) {
   chat.parallel_calls = fields.boolean("parallel_tool_calls").value_or(true);
   const Json* const choice = fields.find("tool_choice");
   if (choice == nullptr) return;
   if (choice->is_string()) return choose_tool(fields, choice->get<std::string>(), "", chat);
   Fields members(*choice, "tool_choice");
+  if (members.text("type").value_or("") == "allowed_tools") {
+    allow_tools(members, chat);
+    return fields.take(std::move(members.violations()));
+  }
   // OpenAI's responses have the name beside the type.
   const Json* const function = members.has("function") ? members.object("function") : choice;
-  if (members.text("type").value_or("") != "function") members.violate("type", "must be \"function\"");
+  const std::string type = members.text("type").value_or("");
+  if (type != "function" && type != "custom") {
+    members.violate("type", "must be \"function\", \"custom\" or \"allowed_tools\": this server has no tools of its own");
+  }
   if (function != nullptr && function->is_object()) {
     Fields named(*function, function == choice ? "tool_choice" : "tool_choice.function");
     named.require("name");
@@ -161,16 +218,16 @@ void read_tool_choice(Fields& fields, ChatRequest& chat) {
   fields.take(std::move(members.violations()));
 }
 
-void read_flat_tools(Fields& fields, ChatRequest& chat, Json (*function_of)(Fields& tool)) {
+void read_flat_tools(Fields& fields, ChatRequest& chat, const std::function<std::optional<Json>(Fields& tool)>& function_of) {
   const Json* const tools = fields.list("tools");
   if (tools == nullptr || tools->empty()) return;
   Json list = Json::array();
   for (size_t i = 0; i < tools->size(); ++i) {
     Fields tool((*tools)[i], fmt::format("tools[{}]", i));
-    list.push_back({{"type", "function"}, {"function", function_of(tool)}});
+    if (std::optional<Json> function = function_of(tool)) list.push_back({{"type", "function"}, {"function", std::move(*function)}});
     fields.take(std::move(tool.violations()));
   }
-  offer_tools(chat, list);
+  if (!list.empty()) offer_tools(chat, list);
 }
 
 void read_messages(Fields& fields, const std::function<void(const Json& message, const std::string& path)>& read) {
@@ -185,6 +242,9 @@ void read_messages(Fields& fields, const std::function<void(const Json& message,
 void read_openai_chat(Fields& fields, ChatRequest& chat) {
   read_messages(fields,
                 [&](const Json& message, const std::string& path) { chat.chat.messages.push_back(read_message(fields, message, path)); });
+  for (const char* name : {"functions", "function_call"}) {
+    if (fields.has(name)) fields.violate(name, "is not supported: send tools and tool_choice, which took its place");
+  }
   read_tools(fields, chat);
   read_tool_choice(fields, chat);
   chat.answer = read_answer_format(fields);

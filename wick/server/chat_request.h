@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "wick/engine/request.h"
 #include "wick/server/fields.h"
@@ -32,6 +33,7 @@ struct ChatRequest {
   ChatRules::Calls calls = ChatRules::Calls::none;
   std::string only_tool = {};  // the one that may be called; empty: any
   bool parallel_calls = true;
+  std::vector<std::string> custom_tools = {};  // of OpenAI's responses: called with one text, which the answer has as it is
 };
 
 // Renders the conversation by the model's template. Errors: ApiError: 400 for a model without a template, and with the template's own words
@@ -56,8 +58,8 @@ void read_messages(Fields& fields, const std::function<void(const Json& message,
 // tool_choice, "auto" or {"type": "function", …}, and parallel_tool_calls.
 void read_tool_choice(Fields& fields, ChatRequest& chat);
 // The tools of an API where a function has no object of its own around it, brought to the form of OpenAI's chat completions. `function_of`
-// reads one of them.
-void read_flat_tools(Fields& fields, ChatRequest& chat, Json (*function_of)(Fields& tool));
+// reads one of them; nothing for one that is left out.
+void read_flat_tools(Fields& fields, ChatRequest& chat, const std::function<std::optional<Json>(Fields& tool)>& function_of);
 // OpenAI's messages, tools and tool_choice, of which Ollama's are a subset, and the form of the answer.
 void read_openai_chat(Fields& fields, ChatRequest& chat);
 

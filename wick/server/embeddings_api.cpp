@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cmath>
 #include <mutex>
 #include <utility>
@@ -35,11 +36,14 @@ void normalize(std::vector<float>& vector) {
   for (float& number : vector) number = static_cast<float>(number * scale);
 }
 
+// How vectors are answered: OpenAI's list of numbers or of base64, Ollama's list, or Ollama's older one vector.
+enum class Form { numbers, base64, ollama, ollama_one };
+
 // The inputs of one request, of which as many are under way as the engine computes at once: a list may be longer than the queue.
 class EmbeddingBatch : public std::enable_shared_from_this<EmbeddingBatch> {
  public:
-  EmbeddingBatch(const Worker& worker, std::shared_ptr<Service> service, std::vector<Request> requests, bool as_base64)
-      : worker_(worker), service_(std::move(service)), requests_(std::move(requests)), vectors_(requests_.size()), as_base64_(as_base64) {}
+  EmbeddingBatch(const Worker& worker, std::shared_ptr<Service> service, std::vector<Request> requests, Form form)
+      : worker_(worker), service_(std::move(service)), requests_(std::move(requests)), vectors_(requests_.size()), form_(form) {}
 
   void start(const Exchange& exchange) {
     exchange_ = exchange;
@@ -62,7 +66,7 @@ class EmbeddingBatch : public std::enable_shared_from_this<EmbeddingBatch> {
     start_next();
   }
   void fail(const ApiError& error) {
-    exchange_->respond(error.response(Dialect::openai));
+    exchange_->respond(error.response(form_ == Form::ollama || form_ == Form::ollama_one ? Dialect::ollama : Dialect::openai));
     cancel();
   }
 
@@ -81,11 +85,12 @@ class EmbeddingBatch : public std::enable_shared_from_this<EmbeddingBatch> {
     }
   }
   void respond() {
+    for (std::vector<float>& vector : vectors_) normalize(vector);
+    if (form_ == Form::ollama || form_ == Form::ollama_one) return respond_as_ollama();
     Json list = Json::array();
-    for (std::vector<float>& vector : vectors_) {
-      normalize(vector);
+    for (const std::vector<float>& vector : vectors_) {
       Json value;
-      if (as_base64_) {
+      if (form_ == Form::base64) {
         value = base64(vector);
       } else {
         value = vector;
@@ -98,6 +103,16 @@ class EmbeddingBatch : public std::enable_shared_from_this<EmbeddingBatch> {
                                                    {"usage", {{"prompt_tokens", tokens_}, {"total_tokens", tokens_}}}})));
   }
 
+  void respond_as_ollama() {
+    if (form_ == Form::ollama_one) return exchange_->respond(json_response(200, to_text({{"embedding", vectors_.front()}})));
+    const std::chrono::nanoseconds time = std::chrono::steady_clock::now() - begun_;
+    exchange_->respond(json_response(200, to_text({{"model", service_->model_id},
+                                                   {"embeddings", vectors_},
+                                                   {"total_duration", time.count()},
+                                                   {"load_duration", 0},
+                                                   {"prompt_eval_count", tokens_}})));
+  }
+
   const Worker& worker_;
   std::shared_ptr<Service> service_;
   Exchange exchange_;
@@ -105,7 +120,9 @@ class EmbeddingBatch : public std::enable_shared_from_this<EmbeddingBatch> {
   std::vector<Request> requests_;
   std::vector<std::vector<float>> vectors_;
   std::vector<std::weak_ptr<Answer>> live_;
-  bool as_base64_, failed_ = false;
+  Form form_;
+  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  bool failed_ = false;
   size_t next_ = 0, done_ = 0;
   int64_t tokens_ = 0;
 };
@@ -141,23 +158,40 @@ void EmbeddingBatch::start_next() {
   }
 }
 
+void start(Worker& worker, const std::shared_ptr<Service>& service, Fields& fields, std::vector<Request> requests, Form form,
+           const Exchange& exchange) {
+  if (const auto value = fields.integer("dimensions", 1); value && *value != service->engine->info().width) {
+    fields.violate("dimensions", fmt::format("must be {}: this model's embeddings are not shortened", service->engine->info().width));
+  }
+  fields.check();
+  for (Request& request : requests) request.task = Request::Task::embed;
+  std::make_shared<EmbeddingBatch>(worker, service, std::move(requests), form)->start(exchange);
+}
+
 void embeddings(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
   const std::shared_ptr<Service> service = worker.service();
   const Json body = parse_body(http.body);
   Fields fields(body);
   fields.require("input");
   std::vector<Request> requests = read_prompts(fields, service->engine->tokenizer(), "input", kMaxInputs, /*parses_special=*/false);
-  bool as_base64 = false;
+  Form form = Form::numbers;
   if (const auto format = fields.text("encoding_format")) {
-    as_base64 = *format == "base64";
-    if (!as_base64 && *format != "float") fields.violate("encoding_format", "must be \"float\" or \"base64\"");
+    if (*format == "base64") form = Form::base64;
+    if (*format != "base64" && *format != "float") fields.violate("encoding_format", "must be \"float\" or \"base64\"");
   }
-  if (const auto value = fields.integer("dimensions", 1); value && *value != service->engine->info().width) {
-    fields.violate("dimensions", fmt::format("must be {}: this model's embeddings are not shortened", service->engine->info().width));
-  }
-  fields.check();
-  for (Request& request : requests) request.task = Request::Task::embed;
-  std::make_shared<EmbeddingBatch>(worker, service, std::move(requests), as_base64)->start(exchange);
+  start(worker, service, fields, std::move(requests), form, exchange);
+}
+
+// {"model", "input"} of /api/embed; {"model", "prompt"} of /api/embeddings.
+void ollama_embeddings(Worker& worker, const HttpRequest& http, const Exchange& exchange, bool is_old) {
+  const std::shared_ptr<Service> service = worker.service();
+  const Json body = parse_body(http.body);
+  Fields fields(body);
+  const char* const name = is_old ? "prompt" : "input";
+  fields.require(name);
+  std::vector<Request> requests =
+      read_prompts(fields, service->engine->tokenizer(), name, is_old ? 1 : kMaxInputs, /*parses_special=*/false);
+  start(worker, service, fields, std::move(requests), is_old ? Form::ollama_one : Form::ollama, exchange);
 }
 
 }  // namespace
@@ -167,6 +201,10 @@ void add_embedding_routes(Router& router, Worker& worker) {
     router.add("POST", path, Dialect::openai,
                [&worker](HttpRequest& request, const Exchange& exchange) { embeddings(worker, request, exchange); });
   }
+  router.add("POST", "/api/embed", Dialect::ollama,
+             [&worker](HttpRequest& request, const Exchange& exchange) { ollama_embeddings(worker, request, exchange, false); });
+  router.add("POST", "/api/embeddings", Dialect::ollama,
+             [&worker](HttpRequest& request, const Exchange& exchange) { ollama_embeddings(worker, request, exchange, true); });
 }
 
 }  // namespace wick::server

@@ -134,6 +134,12 @@ Request read_request(const HttpRequest& http, const Service& service, bool& stre
     if (fields.find("prompt")->is_string() && request.prompt.empty()) fields.violate("prompt", "must not be empty");
   }
   read_generation(fields, service, request);
+  // The fleet's contract; other clients may go higher.
+  constexpr float kMaxFleetTemperature = 2;
+  const float temperature = request.params.sampling.temperature;
+  if (fields.has("temperature") && !fields.is_violated("temperature") && temperature > kMaxFleetTemperature) {
+    fields.violate("temperature", "must be a number from 0 to 2");
+  }
   read_adapters(fields, *service.engine, request.params);
   read_max_tokens(fields, service, {"max_tokens"}, kInferTokens, request);
   if (const auto value = fields.boolean("stream")) streams = *value;

@@ -20,6 +20,10 @@ Json piece_json(const Tokenizer& tokenizer, TokenId token) {
   return numbers;
 }
 
+// A text of a million tokens makes a response of 100 MB.
+constexpr size_t kMaxTokenizedBytes = size_t{1} << 20U;
+constexpr size_t kMaxDetokenizedTokens = size_t{1} << 20U;
+
 void tokenize(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
   const std::shared_ptr<Service> service = worker.service();
   const Tokenizer& tokenizer = service->engine->tokenizer();
@@ -27,6 +31,9 @@ void tokenize(Worker& worker, const HttpRequest& http, const Exchange& exchange)
   Fields fields(body);
   fields.require("content");
   const std::string content = fields.text("content").value_or("");
+  if (content.size() > kMaxTokenizedBytes) {
+    fields.violate("content", fmt::format("must be at most {} bytes, and is {}; send it in parts", kMaxTokenizedBytes, content.size()));
+  }
   const bool add_special = fields.boolean("add_special").value_or(false);
   const bool parse_special = fields.boolean("parse_special").value_or(true);
   const bool with_pieces = fields.boolean("with_pieces").value_or(false);
@@ -50,6 +57,9 @@ void detokenize(Worker& worker, const HttpRequest& http, const Exchange& exchang
   std::vector<TokenId> tokens;
   if (const Json* const list = fields.list("tokens")) {
     const int32_t size = service->engine->tokenizer().vocab_size();
+    if (list->size() > kMaxDetokenizedTokens) {
+      fields.violate("tokens", fmt::format("must be at most {}, and are {}; send them in parts", kMaxDetokenizedTokens, list->size()));
+    }
     for (size_t i = 0; i < list->size(); ++i) {
       const Json& item = (*list)[i];
       const bool is_token = item.is_number_integer() && item.get<int64_t>() >= 0 && item.get<int64_t>() < size;

@@ -127,10 +127,27 @@ void read_ollama_options(Fields& fields, const Service& service, ChatRequest& ch
   read_think(fields, chat);
 }
 
+// A request without a prompt, or without messages, loads the model, which is loaded here.
+void answer_loaded(const Service& service, bool is_chat, const Exchange& exchange) {
+  Json json = {{"model", service.model_id}, {"created_at", time_text(Worker::unix_time())}};
+  if (is_chat) {
+    json["message"] = {{"role", "assistant"}, {"content", ""}};
+  } else {
+    json["response"] = "";
+  }
+  json["done"] = true;
+  json["done_reason"] = "load";
+  exchange->respond(json_response(200, to_text(json)));
+}
+
 void ollama_chat(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
   const std::shared_ptr<Service> service = worker.service();
   const Json body = parse_body(http.body);
   Fields fields(body);
+  if (const Json* const messages = fields.find("messages"); messages == nullptr || (messages->is_array() && messages->empty())) {
+    fields.check();
+    return answer_loaded(*service, true, exchange);
+  }
   ChatRequest chat;
   read_openai_chat(fields, chat);
   read_ollama_options(fields, *service, chat);
@@ -147,7 +164,6 @@ void ollama_generate(Worker& worker, const HttpRequest& http, const Exchange& ex
   const Json body = parse_body(http.body);
   Fields fields(body);
   ChatRequest chat;
-  fields.require("prompt");
   const std::string prompt = fields.text("prompt").value_or("");
   const bool is_raw = fields.boolean("raw").value_or(false) || !service->chat_template;
   const std::string system = fields.text("system").value_or("");
@@ -157,6 +173,7 @@ void ollama_generate(Worker& worker, const HttpRequest& http, const Exchange& ex
   read_adapters(fields, *service->engine, chat.request.params);
   chat.answer = read_answer_format(fields);
   fields.check();
+  if (prompt.empty()) return answer_loaded(*service, false, exchange);
   name_user(http, chat.request);
   if (is_raw) {
     constrain(*service, chat.answer, chat.request);
@@ -180,16 +197,24 @@ Json details_json(const EngineInfo& info) {
           {"quantization_level", ""}};
 }
 
-void ollama_tags(Worker& worker, const Exchange& exchange) {
+// The models that there are (/api/tags), or those that are in memory (/api/ps): the one.
+void list_models(Worker& worker, bool loaded, const Exchange& exchange) {
   Json models = Json::array();
   if (const std::shared_ptr<Service> service = worker.service_if_ready()) {
     const EngineInfo& info = service->engine->info();
-    models.push_back({{"name", service->model_id},
-                      {"model", service->model_id},
-                      {"modified_at", time_text(service->created)},
-                      {"size", info.file_bytes},
-                      {"digest", ""},
-                      {"details", details_json(info)}});
+    Json model = {{"name", service->model_id},
+                  {"model", service->model_id},
+                  {"size", info.file_bytes},
+                  {"digest", ""},
+                  {"details", details_json(info)}};
+    if (loaded) {
+      model["expires_at"] = "0001-01-01T00:00:00Z";  // never, in Go's words
+      model["size_vram"] = worker.options().device.starts_with("cpu") ? 0 : info.file_bytes;
+      model["context_length"] = info.context;
+    } else {
+      model["modified_at"] = time_text(service->created);
+    }
+    models.push_back(std::move(model));
   }
   exchange->respond(json_response(200, to_text({{"models", std::move(models)}})));
 }
@@ -218,7 +243,8 @@ void add_ollama_routes(Router& router, Worker& worker) {
   };
   add("POST", "/api/chat", ollama_chat);
   add("POST", "/api/generate", ollama_generate);
-  add("GET", "/api/tags", [](Worker& own, const HttpRequest&, const Exchange& exchange) { ollama_tags(own, exchange); });
+  add("GET", "/api/tags", [](Worker& own, const HttpRequest&, const Exchange& exchange) { list_models(own, false, exchange); });
+  add("GET", "/api/ps", [](Worker& own, const HttpRequest&, const Exchange& exchange) { list_models(own, true, exchange); });
   add("POST", "/api/show", [](Worker& own, const HttpRequest&, const Exchange& exchange) { ollama_show(own, exchange); });
   add("GET", "/api/version", [](Worker& own, const HttpRequest&, const Exchange& exchange) {
     exchange->respond(json_response(200, to_text({{"version", own.options().version}})));

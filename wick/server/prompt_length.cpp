@@ -44,7 +44,9 @@ std::optional<ContextExcess> find_context_excess(const Engine& engine, Request& 
 
 bool fit_into_context(const Engine& engine, Request& request, bool given) {
   if (const std::optional<ContextExcess> excess = find_context_excess(engine, request, given)) {
-    throw ApiError(400, kContextLengthExceeded, excess->message);
+    ApiError error(400, kContextLengthExceeded, excess->message);
+    if (!request.tokens.empty()) error.exceeding(std::ssize(request.tokens), engine.info().context);
+    throw error;
   }
   int64_t& wanted = request.params.max_tokens;
   const int64_t left = engine.info().context - std::ssize(request.tokens);

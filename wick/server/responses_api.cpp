@@ -1,5 +1,6 @@
 #include "wick/server/responses_api.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "wick/server/adapter_fields.h"
@@ -37,6 +38,13 @@ Json repeated_fields(const Fields& fields) {
   return json;
 }
 
+// The text that a custom tool is called with; what the model wrote, where it is not the argument that was asked for.
+std::string custom_input(const std::string& arguments) {
+  const Json parsed = parse_ordered_json(arguments);
+  const bool is_text = parsed.is_object() && parsed.contains(kCustomInput) && parsed[kCustomInput].is_string();
+  return is_text ? parsed[kCustomInput].get<std::string>() : arguments;
+}
+
 // An answer is a list of items: reasoning, a message, calls. What a token adds opens one, adds to it, or closes it for the next.
 class ResponseWriter final : public AnswerWriter {
  public:
@@ -44,6 +52,7 @@ class ResponseWriter final : public AnswerWriter {
       : exchange_(std::move(exchange)),
         service_(std::move(service)),
         repeated_(std::move(repeated)),
+        custom_tools_(chat.custom_tools),
         streams_(chat.streams),
         output_(*service_, chat.rendered, chat.chat, chat.uses_tools) {}
 
@@ -135,7 +144,11 @@ class ResponseWriter final : public AnswerWriter {
     open_ = true;
     kind_ = kind;
     text_.clear();
-    if (kind == ChatPiece::Kind::call_begin) {
+    is_custom_ = kind == ChatPiece::Kind::call_begin && std::ranges::find(custom_tools_, piece.text) != custom_tools_.end();
+    if (is_custom_) {
+      item_ = {{"id", random_id("ctc_")}, {"type", "custom_tool_call"}, {"status", "in_progress"},
+               {"call_id", piece.id},     {"name", piece.text},         {"input", ""}};
+    } else if (kind == ChatPiece::Kind::call_begin) {
       item_ = {{"id", random_id("fc_")}, {"type", "function_call"}, {"status", "in_progress"},
                {"call_id", piece.id},    {"name", piece.text},      {"arguments", ""}};
     } else if (kind == ChatPiece::Kind::reasoning) {
@@ -154,6 +167,7 @@ class ResponseWriter final : public AnswerWriter {
 
   void add(const std::string& text) {
     text_ += text;
+    if (is_custom_) return;  // the text comes out of its argument once that is whole
     if (kind_ == ChatPiece::Kind::call_begin) return send_item("response.function_call_arguments.delta", {{"delta", text}});
     if (kind_ == ChatPiece::Kind::reasoning) {
       return send_item("response.reasoning_text.delta", {{"content_index", 0}, {"delta", text}});
@@ -163,7 +177,11 @@ class ResponseWriter final : public AnswerWriter {
 
   void close() {
     if (!std::exchange(open_, false)) return;
-    if (kind_ == ChatPiece::Kind::call_begin) {
+    if (is_custom_) {
+      item_["input"] = custom_input(text_);
+      send_item("response.custom_tool_call_input.delta", {{"delta", item_["input"]}});
+      send_item("response.custom_tool_call_input.done", {{"input", item_["input"]}});
+    } else if (kind_ == ChatPiece::Kind::call_begin) {
       item_["arguments"] = text_;
       send_item("response.function_call_arguments.done", {{"name", item_["name"]}, {"arguments", text_}});
     } else {
@@ -182,6 +200,7 @@ class ResponseWriter final : public AnswerWriter {
   Exchange exchange_;
   std::shared_ptr<Service> service_;
   Json repeated_;
+  std::vector<std::string> custom_tools_;
   bool streams_;
   ChatOutput output_;
   std::string id_ = random_id("resp_");
@@ -193,6 +212,7 @@ class ResponseWriter final : public AnswerWriter {
   std::string text_;
   ChatPiece::Kind kind_ = ChatPiece::Kind::content;
   bool open_ = false, is_cut_ = false;
+  bool is_custom_ = false;  // the open item is a call of a custom tool
 };
 
 // The fields of a body, of which all are right.

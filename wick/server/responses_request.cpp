@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/base/log.h"
 #include "wick/server/answer_format.h"
 #include "wick/server/generation_fields.h"
 
@@ -27,13 +28,23 @@ ChatMessage& assistant_message(ChatRequest& chat) {
   return messages.back();
 }
 
-void read_call(Fields& item, ChatRequest& chat) {
+void read_call(Fields& item, bool is_custom, ChatRequest& chat) {
   item.require("name");
   item.require("call_id");
-  ToolCall call{
-      .id = item.text("call_id").value_or(""), .name = item.text("name").value_or(""), .arguments = item.text("arguments").value_or("{}")};
-  if (!is_json(call.arguments)) item.violate("arguments", "must be JSON");
+  ToolCall call{.id = item.text("call_id").value_or(""), .name = item.text("name").value_or(""), .arguments = {}};
+  if (is_custom) {
+    call.arguments = to_text({{kCustomInput, item.text("input").value_or("")}});
+  } else {
+    call.arguments = item.text("arguments").value_or("{}");
+    if (!is_json(call.arguments)) item.violate("arguments", "must be JSON");
+  }
   assistant_message(chat).tool_calls.push_back(std::move(call));
+}
+
+// Calls of OpenAI's own tools (web_search_call, local_shell_call, image_generation_call …) and their results, in conversations that began
+// elsewhere.
+bool is_call_of_server(std::string_view type) {
+  return type.ends_with("_call") || type.ends_with("_call_output") || type.starts_with("mcp_");
 }
 
 void read_reasoning(Fields& item, const std::string& path, ChatRequest& chat) {
@@ -66,16 +77,18 @@ void read_item(Fields& fields, const Json& json, size_t index, ChatRequest& chat
     } else {
       chat.chat.messages.push_back(std::move(message));
     }
-  } else if (type == "function_call") {
-    read_call(item, chat);
-  } else if (type == "function_call_output") {
+  } else if (type == "function_call" || type == "custom_tool_call") {
+    read_call(item, type == "custom_tool_call", chat);
+  } else if (type == "function_call_output" || type == "custom_tool_call_output") {
     item.require("call_id");
     item.require("output");
     chat.chat.messages.push_back({.role = "tool", .content = output_text(item, path), .tool_call_id = item.text("call_id").value_or("")});
   } else if (type == "reasoning") {
     read_reasoning(item, path, chat);
+  } else if (is_call_of_server(type)) {
+    log_warning("{}: {} is left out: this server has no tools of its own", path, type);
   } else if (json.is_object()) {
-    item.violate("type", "must be message, function_call, function_call_output or reasoning");
+    item.violate("type", "must be message, function_call, function_call_output, custom_tool_call, custom_tool_call_output or reasoning");
   }
   fields.take(std::move(item.violations()));
 }
@@ -94,9 +107,39 @@ void read_input(Fields& fields, ChatRequest& chat) {
     read_item(fields, (*items)[i], i, chat);
 }
 
-// A function stands here without an object of its own around it.
-Json read_function(Fields& tool) {
-  if (tool.text("type").value_or("") != "function") tool.violate("type", "must be \"function\": this server has no tools of its own");
+// A custom tool takes one text, of which its format may say more: a function with one argument, and the text is taken out again.
+Json read_custom(Fields& tool, ChatRequest& chat) {
+  tool.require("name");
+  const std::string name = tool.text("name").value_or("");
+  std::string description = tool.text("description").value_or("");
+  std::string input = "the text that the tool is given";
+  if (const Json* const format = tool.object("format")) {
+    Fields members(*format, tool.path_of("format"));
+    if (const auto definition = members.text("definition")) {
+      input += fmt::format(", which follows this {} grammar:\n{}", members.text("syntax").value_or(""), *definition);
+    }
+    tool.take(std::move(members.violations()));
+  }
+  chat.custom_tools.push_back(name);
+  return {{"name", name},
+          {"description", std::move(description)},
+          {"parameters",
+           {{"type", "object"},
+            {"properties", {{kCustomInput, {{"type", "string"}, {"description", std::move(input)}}}}},
+            {"required", {kCustomInput}},
+            {"additionalProperties", false}}}};
+}
+
+// A function stands here without an object of its own around it. A tool that OpenAI's servers would run has another type (web_search,
+// image_generation …) and is left out: clients offer them to every server.
+std::optional<Json> read_function(Fields& tool, ChatRequest& chat) {
+  tool.require("type");
+  const std::string type = tool.text("type").value_or("");
+  if (type == "custom") return read_custom(tool, chat);
+  if (type != "function") {
+    if (!tool.is_violated("type")) log_warning("the tool {} is left out: this server has no tools of its own", type);
+    return std::nullopt;
+  }
   tool.require("name");
   Json function = {{"name", tool.text("name").value_or("")}};
   if (const auto description = tool.text("description")) function["description"] = *description;
@@ -112,7 +155,7 @@ void read_responses(Fields& fields, const Service& service, ChatRequest& chat) {
     chat.chat.messages.push_back({.role = "system", .content = instructions});
   }
   read_input(fields, chat);
-  read_flat_tools(fields, chat, read_function);
+  read_flat_tools(fields, chat, [&](Fields& tool) { return read_function(tool, chat); });
   read_tool_choice(fields, chat);
   for (const char* name : {"previous_response_id", "conversation", "prompt"}) {
     if (fields.has(name)) fields.violate(name, "is not supported: this server keeps no responses; send the whole input");

@@ -5,6 +5,9 @@
 
 namespace wick::server {
 
+// The one argument that a custom tool is offered to the model with.
+inline constexpr const char* kCustomInput = "input";
+
 // Nothing is kept between requests: what refers to an earlier response is refused.
 void read_responses(Fields& fields, const Service& service, ChatRequest& chat);
 

@@ -100,7 +100,7 @@ void read_repetition(Fields& fields, const Service& service, SamplingParams& sam
 
 void read_sampling(Fields& fields, const Service& service, SamplingParams& sampling) {
   sampling = service.defaults.params.sampling;
-  read_number(fields, {"temperature"}, 0, 2, sampling.temperature);
+  read_number(fields, {"temperature"}, 0, kMaxTemperature, sampling.temperature);
   read_number(fields, {"top_p"}, 0, 1, sampling.top_p);
   read_number(fields, {"min_p"}, 0, 1, sampling.min_p);
   read_number(fields, {"typical_p"}, 0, 1, sampling.typical_p);

@@ -497,7 +497,6 @@ void add_chat_flags(Flags& flags, ChatCommandOptions& options, Console& console)
 
 void chat(Console& console, const ChatCommandOptions& options, const std::function<ModelDevice()>& open_device) {
   const GenerateOptions& generate = options.generate;
-  check_stops(generate.params.stop);
   const std::optional<std::string> message = first_message(console, generate);
   if (generate.json && !message) fail(ErrorCode::invalid_argument, "--json: answers one message; give --prompt, --file, or standard input");
   const std::filesystem::path path = resolve_model(console, generate.model);

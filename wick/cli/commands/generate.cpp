@@ -200,14 +200,7 @@ void resolve_with_model(const Console& console, GenerateOptions& options, const 
   if (options.format) options.params.constraint = ConstraintCompiler(loaded.tokenizer).compile(*options.format);
 }
 
-void check_stops(const std::vector<std::string>& stops) {
-  for (const std::string& stop : stops) {
-    if (stop.empty()) fail(ErrorCode::invalid_argument, "--stop '': a stop string must not be empty");
-  }
-}
-
 void generate(Console& console, const GenerateOptions& options, const std::function<ModelDevice()>& open_device) {
-  check_stops(options.params.stop);
   const std::optional<std::string> prompt = read_prompt(console, options);
   if (!prompt && !options.receipt.empty()) fail(ErrorCode::invalid_argument, "--receipt: it is of one prompt; give --prompt or --file");
   std::optional<OpCounts> counts;

@@ -46,9 +46,6 @@ void add_generate_flags(Flags& flags, GenerateOptions& options, Console& console
 // Errors: resolve_sampling's; invalid_argument and unsupported, naming the flag or the part of the format.
 void resolve_with_model(const Console& console, GenerateOptions& options, const LoadedModel& loaded);
 
-// Errors: invalid_argument naming the flag, for what parsing lets through.
-void check_stops(const std::vector<std::string>& stops);
-
 // Reads the prompt, opens device and model, and continues the prompt: the continuation alone goes to the output, as it is written, or all
 // that is known of it as JSON; everything else to the errors. Without --prompt and --file the prompt is the standard input; on a terminal
 // there is a prompt loop. Errors: also invalid_argument for an empty prompt.

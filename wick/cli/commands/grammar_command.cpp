@@ -77,6 +77,13 @@ void answer_lines(Console& console, std::mt19937_64& random) {
   }
 }
 
+// Editors end a file with a line feed. It counts only where the format has it.
+void drop_final_newline(FormatMatcher& matcher, std::string& text) {
+  if (!text.ends_with('\n') || !matcher.mismatch(text)) return;
+  text.pop_back();
+  if (text.ends_with('\r')) text.pop_back();
+}
+
 void check_text(Console& console, FormatMatcher& matcher, const std::string& text) {
   const std::optional<size_t> mismatch = matcher.mismatch(text);
   if (!mismatch) {
@@ -107,7 +114,9 @@ void grammar_command(Console& console, const Arguments& arguments) {
   add_format(flags, format);
   const Flags::Added text_flag =
       flags.add_value("-p,--prompt,--text", "TEXT", "say whether this text fits", [&](const std::string& value) { text = value; });
-  flags.add_text("-f,--file", "FILE", "say whether the text in FILE fits; - is standard input", file).excludes(text_flag);
+  flags
+      .add_text("-f,--file", "FILE", "say whether the text in FILE fits, without its final line feed if need be; - is standard input", file)
+      .excludes(text_flag);
   flags.add_integer("--samples", "write N random texts that fit, each as a JSON string (0)", count, 0, 100'000);
   flags.add_value("-s,--seed", "N", "the same seed gives the same samples (0)",
                   [&](const std::string& value) { seed = parse_seed("--seed", value); });
@@ -121,7 +130,10 @@ void grammar_command(Console& console, const Arguments& arguments) {
   if (lines) return answer_lines(console, random);
   if (!format) fail(ErrorCode::invalid_argument, "nothing to check: give --json-schema, --grammar, --regex or --choices");
   FormatMatcher matcher(*format);
-  if (!file.empty()) text = file == "-" ? read_standard_input(console, "give --text or --file") : read_text_file(file);
+  if (!file.empty()) {
+    text = file == "-" ? read_standard_input(console, "give --text or --file") : read_text_file(file);
+    drop_final_newline(matcher, *text);
+  }
   if (text) check_text(console, matcher, *text);
   for (const std::string& sample : samples(matcher, random, count)) console.out << json_text(Json(sample)) << '\n';
   if (!text && count == 0) console.out << "can be enforced\n";

@@ -53,8 +53,8 @@ class FlagAdder {
 };
 
 void add_usual_flags(FlagAdder& add) {
-  add.decimal("--temperature,--temp", "sampling temperature, 0 to 2; 0 = greedy (the model's own, else 0.8)", &SamplingParams::temperature,
-              0, 2);
+  add.decimal("--temperature,--temp", "sampling temperature, 0 to 100; 0 = greedy (the model's own, else 0.8)",
+              &SamplingParams::temperature, 0, 2);
   add.integer("--top-k", "sample from the K most likely tokens; 0 = all (the model's own, else 40)", &SamplingParams::top_k, 0)
       .value_name("K");
   add.decimal("--top-p",
