@@ -53,7 +53,7 @@ typedef struct wick_tensor wick_tensor;
 // The version of this interface that the library has, and the library's own version ("0.1.0").
 WICK_C_API int32_t wick_c_version(void);
 WICK_C_API const char* wick_version(void);
-// Of the last function that failed on this thread; "" where none has. Good until another one fails.
+// Message of the last failed function on this thread; "" if none has failed. Valid until another one fails.
 WICK_C_API const char* wick_last_error(void);
 // "corrupt_file"
 WICK_C_API const char* wick_status_name(wick_status status);
@@ -148,7 +148,7 @@ WICK_C_API wick_status wick_tensor_from_dlpack(void* managed, wick_tensor** tens
 WICK_C_API wick_status wick_tensor_to_dlpack(const wick_tensor* tensor, void** managed);
 WICK_C_API void wick_tensor_free(wick_tensor* tensor);
 WICK_C_API int32_t wick_tensor_rank(const wick_tensor* tensor);
-// Of a dimension counted from 0; -1 for one that is none.
+// Extent of a dimension counted from 0; -1 if there is no such dimension.
 WICK_C_API int64_t wick_tensor_extent(const wick_tensor* tensor, int32_t dimension);
 // "f32"
 WICK_C_API const char* wick_tensor_dtype(const wick_tensor* tensor);

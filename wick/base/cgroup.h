@@ -1,4 +1,4 @@
-// What the control groups of this process allow it: memory and processor time, of cgroup v1 and v2.
+// Limits of this process's control groups (cgroup v1 and v2): memory and processor time.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class Cgroup {
 
   // The tightest memory limit, in bytes; none where no group has one.
   [[nodiscard]] std::optional<uint64_t> memory_limit() const;
-  // What may still be taken under the tightest limit: the limit without what is used, where pages of files count as free, because the
+  // Memory still available under the tightest limit: the limit minus the memory in use, where pages of files count as free, because the
   // system drops them first.
   [[nodiscard]] std::optional<uint64_t> available_memory() const;
   // Processors' worth of time by the tightest quota (1.5: one and a half); none where no group has one.

@@ -29,7 +29,7 @@ template <class... Args>
   throw Error(code, fmt::format(format.text, std::forward<Args>(args)...), format.where);
 }
 
-// What `call` returns. An Error that it throws names `function`, which the user called, in front: "Linear: matmul: …". But for a lost
+// Returns the result of `call`. Its Error gets the name `function`, which the user called, in front: "Linear: matmul: …". But for a lost
 // device: that is no fault of this call.
 template <class Call>
 decltype(auto) on_behalf_of(std::string_view function, Call&& call) {

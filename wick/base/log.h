@@ -1,4 +1,4 @@
-// What the library says goes through the logging hook, and a program decides where to (log_hook.h).
+// Messages of the library, passed to the logging hook; the program decides where they go (log_hook.h).
 #pragma once
 
 #include <fmt/format.h>

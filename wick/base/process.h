@@ -1,4 +1,4 @@
-// What the operating system knows about this process and machine.
+// Information from the operating system about this process and machine.
 #pragma once
 
 #include <cstddef>

@@ -10,7 +10,7 @@
 
 namespace [[gnu::visibility("default")]] wick {
 
-// What a caller chooses when a device is opened, a model is loaded or a file is quantized: fields of DeviceOptions, LlmOptions and
+// Options that a caller sets when opening a device, loading a model or quantizing a file: fields of DeviceOptions, LlmOptions and
 // QuantizeOptions, keywords in Python, options in wick/c.h.
 enum class Setting { none, chat_template, context, device, gpu_layers, kv_dtype, precise, threads, allow_requantize, importance, keep };
 inline constexpr Setting kLastSetting = Setting::keep;
@@ -42,7 +42,7 @@ class RemediableError : public Error {
   Remedies remedies_;
 };
 
-// What is wrong, without remedies, and the remedies; of an error that knows none its whole message, and none.
+// An error's message without its remedies, and its remedies; the whole message, and none, if the error has no remedies.
 [[nodiscard]] std::string problem_of(const Error& error);
 [[nodiscard]] Remedies remedies_of(const Error& error);
 // The message with the settings spelled by a front end; remedies by settings that it has not are left out.

@@ -74,7 +74,7 @@ class ThreadPool {
     uint32_t begin;
     uint32_t end;
   };
-  // What share_out() has left: the next range of a share, from its own part or from another's; an empty one when there is nothing.
+  // The next range of share_out()'s work for a share, from its own part or another's; empty if nothing is left.
   Range take(int share) noexcept;
   bool steal(int share) noexcept;
 

@@ -1,4 +1,4 @@
-// What wick_options holds, and what requests, models and samplers are made of it.
+// wick_options, and the requests, models and samplers made from it.
 #pragma once
 
 #include <map>
@@ -37,7 +37,7 @@ struct GenerationChoices {
   GenerationParams params = {};
   std::optional<OutputFormat> format = {};
 };
-// What the options do not say of sampling is `model`'s.
+// Sampling parameters that the options leave unset come from `model`.
 [[nodiscard]] GenerationChoices generation_choices(const wick_options* options, const SamplingParams& model);
 [[nodiscard]] SamplingParams sampling_choices(const wick_options* options);
 

@@ -44,7 +44,7 @@ class CpuRuntime final : public Runtime {
   [[nodiscard]] PrefetchTable& prefetch() noexcept { return prefetch_; }
   [[nodiscard]] WeightPreparer& preparer() noexcept { return preparer_; }
   [[nodiscard]] const SimdKernels& kernels() const noexcept { return kernels_; }
-  // Of thread `index` of the pool while it runs a task. Index 0 is the calling thread, which may also use it outside tasks; as several
+  // Scratch of thread `index` of the pool while it runs a task. Index 0 is the calling thread, which may also use it outside tasks; as several
   // threads may call at once, each has its own.
   [[nodiscard]] Scratch& scratch(int index) noexcept { return index == 0 ? callers_scratch() : scratch_[static_cast<size_t>(index)]; }
 

@@ -16,7 +16,7 @@ class PageArena {
 
   // Uninitialised, aligned to 64 bytes; nullptr where the system has no address space left. Pages cost memory when first written.
   [[nodiscard]] std::byte* take(size_t bytes);
-  // What take() gave. Its pages go back to the system but for those that it shares with neighbours, which go with the last of them.
+  // Frees a block of take(). Its pages return to the system, except those shared with neighbours, which return with the last of them.
   void give_back(std::byte* data, size_t bytes) noexcept;
 
  private:

@@ -29,7 +29,7 @@ class Scratch {
   Top top_;
 };
 
-// What is taken from a thread's scratch until the end of a scope. Frames of one thread nest, and only the innermost one takes: code that is
+// Memory taken from a thread's scratch until the end of a scope. Frames of one thread nest, and only the innermost one allocates: code that is
 // called meanwhile may open its own. A frame stays with the thread that opened it; its memory may be read and written by any.
 class ScratchFrame {
  public:

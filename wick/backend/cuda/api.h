@@ -8,7 +8,7 @@
 
 namespace wick::cuda {
 
-// What only this driver has, and how it numbers the version of an architecture.
+// Attributes that only this driver has, and its encoding of an architecture's version.
 inline constexpr int kMajor = 75, kMinor = 76;
 
 // cuLaunchKernelEx's own: CUlaunchConfig, with one CUlaunchAttribute.

@@ -15,7 +15,7 @@ namespace wick::cuda {
 // Where a library of CUDA ("nvrtc") may be, for a driver that knows this version of CUDA: one of the driver's age or older first, as the
 // driver takes no code of a newer one.
 [[nodiscard]] std::vector<std::string> libraries_of(std::string_view name, int driver_version);
-// What to do where none is there, and `package` has it.
+// The remedy if no such library is found: the package that contains it.
 [[nodiscard]] std::string remedy_for(std::string_view package);
 
 class Compiler final : public RunTimeCompiler {

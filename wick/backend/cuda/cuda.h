@@ -9,7 +9,7 @@
 #include "wick/device/driver_error.h"
 #include "wick/device/first_byte.h"
 
-// What CUcontext, CUstream (and cudaStream_t), CUmodule and CUfunction point to: no header of NVIDIA's is needed here.
+// Opaque types of CUcontext, CUstream (cudaStream_t), CUmodule and CUfunction: no NVIDIA header is needed here.
 struct CUctx_st;
 struct CUstream_st;
 struct CUmod_st;
@@ -23,7 +23,7 @@ class CudaError final : public DriverError {
   using DriverError::DriverError;
 };
 
-// Of a device of this backend. Errors: device_mismatch, "expected a cuda device, got cpu".
+// Native handles of a device of this backend. Errors: device_mismatch, "expected a cuda device, got cpu".
 
 // The driver's own number of it (CUdevice).
 [[nodiscard]] int cuda_device(const Device& device);
@@ -46,7 +46,7 @@ template <class Tensor>
 // no_device.
 [[nodiscard]] Device open_on_cuda_stream(int index, CUstream_st* stream, const DeviceOptions& options = {});
 
-// Of a program that such a device has compiled. Errors: device_mismatch.
+// The module of a program compiled by such a device. Errors: device_mismatch.
 [[nodiscard]] CUmod_st* cuda_module(const Program& program);
 [[nodiscard]] CUfunc_st* cuda_function(const Program& program);
 

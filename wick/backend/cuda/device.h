@@ -1,4 +1,4 @@
-// What a processor of NVIDIA's can do.
+// Capabilities of an NVIDIA GPU.
 #pragma once
 
 #include <string>

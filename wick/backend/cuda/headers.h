@@ -1,4 +1,4 @@
-// What kernels include, as text: NVRTC has no headers of its own, and those of the toolkit need not be on the machine.
+// Headers that kernels include, as text: NVRTC has none of its own, and the toolkit's need not be installed.
 #pragma once
 
 #include <array>

@@ -19,7 +19,7 @@ class Nvml {
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
 
-  // Of the device there on the PCI bus ("0000:41:00.0"): the library counts devices otherwise than the driver. What it does not tell of a
+  // Usage of the device at that PCI address ("0000:41:00.0"): NVML numbers devices differently. Values that it does not report for a
   // device stays empty. Errors: CudaError.
   [[nodiscard]] DeviceUsage usage(const std::string& bus_id) const;
 

@@ -35,7 +35,7 @@ class Device {
 
   [[nodiscard]] id<MTLDevice> handle() const noexcept { return gpu_.handle.get(); }
   [[nodiscard]] id<MTLCommandQueue> queue() const noexcept { return queue_.get(); }
-  // What it was opened with, which may be less than it has.
+  // Capabilities that the device was opened with, which may be fewer than it has.
   [[nodiscard]] const DeviceCaps& caps() const noexcept { return gpu_.caps; }
   [[nodiscard]] const std::string& place() const noexcept { return place_; }
   [[nodiscard]] Residency& residency() noexcept { return residency_; }

@@ -33,7 +33,7 @@ struct MetalMemory {
 };
 // Errors: device_mismatch.
 [[nodiscard]] MetalMemory metal_memory(const Buffer& buffer, size_t offset = 0);
-// Of the first element of a tensor.
+// Buffer and offset of a tensor's first element.
 template <class Tensor>
 [[nodiscard]] MetalMemory metal_memory(const Tensor& tensor) {
   return metal_memory(tensor.storage()->buffer(), first_byte(tensor));

@@ -38,7 +38,7 @@ class Queue final : public SubmissionQueue {
     uint64_t serial = 0;
     Owned<id<MTLCommandBuffer>> commands;
   };
-  // What an index of the encoder has.
+  // The binding at one index of the encoder.
   struct Binding {
     id<MTLBuffer> buffer = nil;
     size_t offset = 0;

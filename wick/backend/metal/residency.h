@@ -17,7 +17,7 @@ class Residency {
   [[nodiscard]] bool is_there() const noexcept { return static_cast<bool>(set_); }
   void add(id<MTLBuffer> buffer);
   void remove(id<MTLBuffer> buffer);
-  // What was added and removed holds from the next command buffer on.
+  // Applies additions and removals, from the next command buffer on.
   void commit();
 
  private:

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-// What the handles of Level Zero point to.
+// Opaque types of Level Zero's handles.
 struct _ze_driver_handle_t;
 struct _ze_device_handle_t;
 struct _ze_context_handle_t;
@@ -28,7 +28,7 @@ using ModuleHandle = _ze_module_handle_t*;
 using LogHandle = _ze_module_build_log_handle_t*;
 using KernelHandle = _ze_kernel_handle_t*;
 
-// Of the statuses that calls give, those that mean something to this backend; the rest have names alone (api.cpp).
+// Statuses that this backend handles; the others only have names (api.cpp).
 inline constexpr int kSuccess = 0, kNotReady = 1;
 inline constexpr int kDeviceLost = 0x70000001, kOutOfHostMemory = 0x70000002, kOutOfDeviceMemory = 0x70000003;
 inline constexpr int kModuleBuildFailure = 0x70000004, kModuleLinkFailure = 0x70000005;

@@ -8,7 +8,7 @@
 #include "wick/device/driver_error.h"
 #include "wick/device/first_byte.h"
 
-// What ze_driver_handle_t and its like point to: no header of Intel's is needed here.
+// Opaque types of ze_driver_handle_t and others: no Intel header is needed here.
 struct _ze_driver_handle_t;
 struct _ze_device_handle_t;
 struct _ze_context_handle_t;
@@ -24,7 +24,7 @@ class OneApiError final : public DriverError {
   using DriverError::DriverError;
 };
 
-// Of a device of this backend; they live as long as it is open, and are what SYCL's interoperability takes. Errors: device_mismatch,
+// Native handles of a device of this backend, valid while it is open, for SYCL's interoperability. Errors: device_mismatch,
 // "expected a oneapi device, got cpu".
 [[nodiscard]] _ze_driver_handle_t* oneapi_driver(const Device& device);
 [[nodiscard]] _ze_device_handle_t* oneapi_device(const Device& device);
@@ -34,7 +34,7 @@ class OneApiError final : public DriverError {
 
 // The address, in the device's USM memory, of a byte of a Buffer; it stays as long as the Buffer lives. Errors: device_mismatch.
 [[nodiscard]] void* oneapi_memory(const Buffer& buffer, size_t offset = 0);
-// Of the first element of a tensor.
+// Address of a tensor's first element.
 template <class Tensor>
 [[nodiscard]] void* oneapi_memory(const Tensor& tensor) {
   return oneapi_memory(tensor.storage()->buffer(), first_byte(tensor));
@@ -45,7 +45,7 @@ template <class Tensor>
 [[nodiscard]] std::unique_ptr<Buffer> wrap_oneapi_memory(const Device& device, void* address, size_t bytes,
                                                          std::shared_ptr<const void> owner);
 
-// Of a program that such a device has compiled. Errors: device_mismatch.
+// The module of a program compiled by such a device. Errors: device_mismatch.
 [[nodiscard]] _ze_module_handle_t* oneapi_module(const Program& program);
 [[nodiscard]] _ze_kernel_handle_t* oneapi_kernel(const Program& program);
 

@@ -59,7 +59,7 @@ class ZeQueue final : public Queue, public std::enable_shared_from_this<ZeQueue>
   [[nodiscard]] ContextHandle context() const noexcept { return context_; }
   [[nodiscard]] ListHandle list() const noexcept { return list_; }
   [[nodiscard]] bool is_lost() noexcept;
-  // Of a call that queues nothing, as those that make memory and programs.
+  // Checks a call that queues nothing, such as memory allocation and program creation.
   void check_build(int status, const char* call);
   // nullptr where the device has no more.
   [[nodiscard]] std::unique_ptr<Block> allocate(size_t bytes);

@@ -8,7 +8,7 @@
 #include "wick/device/driver_error.h"
 #include "wick/device/first_byte.h"
 
-// What cl_device_id and its like point to: no header of OpenCL's is needed here.
+// Opaque types of cl_device_id and others: no OpenCL header is needed here.
 struct _cl_device_id;
 struct _cl_context;
 struct _cl_command_queue;
@@ -24,7 +24,7 @@ class OpenClError final : public DriverError {
   using DriverError::DriverError;
 };
 
-// Of a device of this backend; they live as long as it is open. Errors: device_mismatch, "expected an opencl device, got cpu".
+// Native handles of a device of this backend, valid while it is open. Errors: device_mismatch, "expected an opencl device, got cpu".
 [[nodiscard]] _cl_device_id* opencl_device(const Device& device);
 [[nodiscard]] _cl_context* opencl_context(const Device& device);
 // Where all work of the device is queued, in order: what is queued here runs behind the ops before and before the ops after.
@@ -37,7 +37,7 @@ struct OpenClMemory {
 };
 // Errors: device_mismatch.
 [[nodiscard]] OpenClMemory opencl_memory(const Buffer& buffer, size_t offset = 0);
-// Of the first element of a tensor.
+// Buffer and offset of a tensor's first element.
 template <class Tensor>
 [[nodiscard]] OpenClMemory opencl_memory(const Tensor& tensor) {
   return opencl_memory(tensor.storage()->buffer(), first_byte(tensor));
@@ -47,7 +47,7 @@ template <class Tensor>
 [[nodiscard]] std::unique_ptr<Buffer> wrap_opencl_memory(const Device& device, _cl_mem* memory, size_t bytes,
                                                          std::shared_ptr<const void> owner);
 
-// Of a program that such a device has compiled. Errors: device_mismatch.
+// The program compiled by such a device. Errors: device_mismatch.
 [[nodiscard]] _cl_program* opencl_program(const Program& program);
 [[nodiscard]] _cl_kernel* opencl_kernel(const Program& program);
 

@@ -11,7 +11,7 @@
 
 namespace wick::opencl {
 
-// What programs are made in: a context of one device.
+// Compiles programs: the context of one device.
 struct Compiler {
   const Api& api;
   cl_context context;

@@ -1,4 +1,4 @@
-// What drivers say of themselves and is not so.
+// Known false claims of OpenCL drivers about themselves.
 #pragma once
 
 #include "wick/backend/opencl/device.h"

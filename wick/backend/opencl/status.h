@@ -1,4 +1,4 @@
-// What the driver answers to a call, as words and as errors.
+// OpenCL status codes as text and as errors.
 #pragma once
 
 #include <CL/cl.h>

@@ -1,4 +1,4 @@
-// What AMD's processors can do, by the names of their architectures.
+// Capabilities of AMD GPUs by the names of their architectures.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct Architecture {
 [[nodiscard]] std::string_view processor_of(std::string_view target) noexcept;
 // nullptr for one that is not in the table.
 [[nodiscard]] const Architecture* find_architecture(std::string_view processor) noexcept;
-// What the kernels' texts ask for: which instruction there is for products of bytes. Empty: none.
+// The compiler option that selects the int8 dot product instruction of this architecture. Empty: it has none.
 [[nodiscard]] std::string byte_dot_option(const Architecture& architecture);
 
 }  // namespace wick::rocm

@@ -1,4 +1,4 @@
-// What the other files of the backend need of its table.
+// Declarations that the backend's other files need from its table.
 #pragma once
 
 #include <memory>

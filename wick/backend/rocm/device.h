@@ -1,4 +1,4 @@
-// What a processor of AMD's can do.
+// Capabilities of an AMD GPU.
 #pragma once
 
 #include "wick/backend/rocm/api.h"

@@ -9,7 +9,7 @@
 #include "wick/device/driver_error.h"
 #include "wick/device/first_byte.h"
 
-// What hipStream_t, hipModule_t and hipFunction_t point to: no header of AMD's is needed here.
+// Opaque types of hipStream_t, hipModule_t and hipFunction_t: no AMD header is needed here.
 struct ihipStream_t;
 struct ihipModule_t;
 struct ihipModuleSymbol_t;
@@ -22,7 +22,7 @@ class RocmError final : public DriverError {
   using DriverError::DriverError;
 };
 
-// Of a device of this backend. Errors: device_mismatch, "expected a rocm device, got cuda:0".
+// Native handles of a device of this backend. Errors: device_mismatch, "expected a rocm device, got cuda:0".
 
 // HIP's own number of it (hipDevice_t), for hipSetDevice.
 [[nodiscard]] int hip_device(const Device& device);
@@ -42,7 +42,7 @@ template <class Tensor>
 // A device whose work is queued on a stream of somebody else's, which was made on that device and outlives it. Errors: no_device.
 [[nodiscard]] Device open_on_hip_stream(int index, ihipStream_t* stream, const DeviceOptions& options = {});
 
-// Of a program that such a device has compiled. Errors: device_mismatch.
+// The module of a program compiled by such a device. Errors: device_mismatch.
 [[nodiscard]] ihipModule_t* hip_module(const Program& program);
 [[nodiscard]] ihipModuleSymbol_t* hip_function(const Program& program);
 

@@ -8,7 +8,7 @@
 
 namespace wick::rocm {
 
-// Of the device there on the PCI bus ("0000:41:00.0"). Errors: not_found, naming the file.
+// Usage of the device at that PCI address ("0000:41:00.0"). Errors: not_found, naming the file.
 [[nodiscard]] DeviceUsage usage_of(const std::string& bus_id, const std::filesystem::path& devices = "/sys/bus/pci/devices");
 
 }  // namespace wick::rocm

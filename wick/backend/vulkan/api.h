@@ -14,7 +14,7 @@ namespace wick::vulkan {
 // Errors: VulkanError, of the codes out_of_memory, no_device for a device that is gone, and unsupported for everything else.
 void check(VkResult result, std::string_view call);
 
-// What one of Vulkan's enumerations lists: a function that is called for the count, and again for the elements.
+// Elements of a Vulkan enumeration: calls the function for the count, and again for the elements.
 template <class T, class Function, class... Arguments>
 [[nodiscard]] std::vector<T> list(Function function, Arguments... arguments) {
   uint32_t count = 0;

@@ -21,7 +21,7 @@ class Device {
   [[nodiscard]] VkQueue queue() const noexcept { return queue_; }
   [[nodiscard]] const DeviceCaps& caps() const noexcept { return physical_->caps; }
   [[nodiscard]] const PhysicalDevice& physical() const noexcept { return *physical_; }
-  // Of a program with that many buffers, at bindings 0, 1, …
+  // The descriptor set layout of a program with that many buffers, at bindings 0, 1, …
   [[nodiscard]] VkDescriptorSetLayout set_layout(size_t buffers);
 
  private:

@@ -21,17 +21,17 @@ inline constexpr auto kCooperativeMatrixFeaturesType = static_cast<VkStructureTy
 
 class Features {
  public:
-  // What the driver supports.
+  // Queries the features that the driver supports.
   explicit Features(VkPhysicalDevice device);
   Features(const Features&) = delete;
   Features& operator=(const Features&) = delete;
 
   [[nodiscard]] bool has(std::string_view extension) const noexcept;
-  // Of all that is supported, what kernels use: what a device is opened with. Lives as long as this.
+  // The supported features that kernels use, with which a device is opened. Lives as long as this object.
   [[nodiscard]] const VkPhysicalDeviceFeatures2& wanted() const noexcept { return core_; }
   [[nodiscard]] const std::vector<const char*>& extensions() const noexcept { return extensions_; }
 
-  // What kernels may use.
+  // Writes the features that kernels may use.
   void describe(DeviceCaps& caps) const;
   [[nodiscard]] bool timelines() const noexcept { return vulkan12_.timelineSemaphore; }
   [[nodiscard]] bool tiles() const noexcept { return tiles_.cooperativeMatrix && vulkan12_.shaderFloat16; }

@@ -18,7 +18,7 @@ class Program final : public wick::Program {
   // nullptr where the driver refuses the binary.
   [[nodiscard]] static std::shared_ptr<const Program> load(std::shared_ptr<Queue> queue, ir::Kernel kernel,
                                                            std::span<const std::byte> binary);
-  // Of which load() makes one that can run.
+  // A program without a pipeline yet; load() creates it.
   Program(std::shared_ptr<Queue> queue, ir::Kernel kernel) : wick::Program(std::move(kernel)), queue_(std::move(queue)) {}
   ~Program() override;
 

@@ -53,7 +53,7 @@ class Queue final : public StagedQueue<Block, Allocation> {
   std::deque<std::unique_ptr<Submission>> running_;  // in their order
   std::vector<std::unique_ptr<Submission>> idle_;
   Hazards hazards_;
-  // Of the launch at hand.
+  // Ranges accessed by the current launch.
   std::vector<Hazards::Range> ranges_;
   std::vector<VkDescriptorBufferInfo> descriptors_;
 };

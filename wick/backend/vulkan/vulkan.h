@@ -9,7 +9,7 @@
 #include "wick/device/driver_error.h"
 #include "wick/device/first_byte.h"
 
-// What VkInstance and its like point to: no header of Vulkan's is needed here.
+// Opaque types of VkInstance and others: no Vulkan header is needed here.
 struct VkInstance_T;
 struct VkPhysicalDevice_T;
 struct VkDevice_T;
@@ -26,7 +26,7 @@ class VulkanError final : public DriverError {
   using DriverError::DriverError;
 };
 
-// Of a device of this backend; they live as long as it is open. Errors: device_mismatch, "expected a vulkan device, got cpu".
+// Native handles of a device of this backend, valid while it is open. Errors: device_mismatch, "expected a vulkan device, got cpu".
 [[nodiscard]] VkInstance_T* vulkan_instance(const Device& device);
 [[nodiscard]] VkPhysicalDevice_T* vulkan_physical_device(const Device& device);
 [[nodiscard]] VkDevice_T* vulkan_device(const Device& device);
@@ -42,7 +42,7 @@ struct VulkanMemory {
 };
 // Errors: device_mismatch.
 [[nodiscard]] VulkanMemory vulkan_memory(const Buffer& buffer, size_t offset = 0);
-// Of the first element of a tensor.
+// Buffer and offset of a tensor's first element.
 template <class Tensor>
 [[nodiscard]] VulkanMemory vulkan_memory(const Tensor& tensor) {
   return vulkan_memory(tensor.storage()->buffer(), first_byte(tensor));
@@ -53,7 +53,7 @@ template <class Tensor>
 [[nodiscard]] std::unique_ptr<Buffer> wrap_vulkan_memory(const Device& device, VulkanMemory memory, size_t bytes,
                                                          std::shared_ptr<const void> owner);
 
-// Of a program that such a device has compiled; the layout is of one set of storage buffers, and push constants. Errors: device_mismatch.
+// Pipeline of a program compiled by such a device; its layout: one set of storage buffers, and push constants. Errors: device_mismatch.
 [[nodiscard]] VkPipeline_T* vulkan_pipeline(const Program& program);
 [[nodiscard]] VkPipelineLayout_T* vulkan_pipeline_layout(const Program& program);
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-// What the handles of webgpu.h point to.
+// Opaque types of webgpu.h's handles.
 struct WGPUInstanceImpl;
 struct WGPUAdapterImpl;
 struct WGPUDeviceImpl;
@@ -158,7 +158,7 @@ struct ErrorCallback {
 struct Future {
   uint64_t id = 0;
 };
-// Of a queue, a shader module, an encoder, a command buffer.
+// The descriptor of a queue, a shader module, an encoder or a command buffer.
 struct LabelDescriptor {
   const Chained* next = nullptr;
   Text label = {};
@@ -193,7 +193,7 @@ struct WgslSource {
 };
 
 enum class BindingType : uint32_t { not_used, undefined, uniform, storage, read_only_storage };
-// Of another kind of binding.
+// The layout of another kind of binding.
 template <int numbers>
 struct NotUsed {
   const Chained* next = nullptr;

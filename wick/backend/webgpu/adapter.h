@@ -20,7 +20,7 @@ struct Adapter {
   Hardware hardware = Hardware::other;
 };
 
-// What this machine has: adapters, or why there are none.
+// The adapters of this machine, or the reason why there are none.
 struct Installation {
   std::vector<Adapter> adapters;
   std::string missing;

@@ -15,7 +15,7 @@ namespace wick::webgpu {
 struct Library {
   // Errors: not_found where there is none; unsupported for one of another version than abi.h is of.
   Library();
-  // Of "PopErrorScope" wgpuPopErrorScope. Errors: unsupported where it has no such function.
+  // wgpuPopErrorScope for "PopErrorScope". Errors: unsupported if the library has no such function.
   [[nodiscard]] void* find(std::string_view name) const;
 
   std::shared_ptr<const DynamicLibrary> library;

@@ -17,7 +17,7 @@ class Driver final : public TextDriver<Device, Queue, Pipeline> {
 
   [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes) override { return allocate_block(queue_, bytes); }
   [[nodiscard]] const ir::Dialect* dialect() const noexcept override { return &ir::wgsl_dialect(); }
-  // What drivers make of a text they keep themselves.
+  // Identifies the driver's version; drivers keep compiled texts themselves.
   [[nodiscard]] std::string binary_key() const override { return device_->api().version; }
 
  private:

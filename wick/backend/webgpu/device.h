@@ -13,7 +13,7 @@
 
 namespace wick::webgpu {
 
-// What an error scope caught.
+// An error caught by an error scope.
 struct Fault {
   ErrorType type = ErrorType::none;
   std::string message;
@@ -39,7 +39,7 @@ class Device {
 
   // Where a launch's parameters lie in their uniform buffer: at multiples of so many bytes.
   [[nodiscard]] uint32_t parameter_stride() const noexcept;
-  // Of kernels whose buffer i is bound to read alone where bit i is set; then the parameters, if there are any, at a dynamic offset.
+  // Layouts of kernels: buffer i is read-only if bit i is set; then the parameters, if there are any, at a dynamic offset.
   struct Layouts {
     BindGroupLayout group = nullptr;
     PipelineLayout pipeline = nullptr;
@@ -61,7 +61,7 @@ class Device {
     return first;
   }
 
-  // What no scope caught, and why the device is lost; empty: nothing. They are told from whatever thread calls wgpu-native.
+  // Errors outside any scope, and why the device was lost; empty: none. wgpu-native reports them from any thread.
   [[nodiscard]] std::string uncaught() const;
   [[nodiscard]] std::string loss() const;
 

@@ -9,7 +9,7 @@
 #include "wick/device/driver_error.h"
 #include "wick/device/first_byte.h"
 
-// What WGPUDevice, WGPUQueue and WGPUBuffer point to: no header of WebGPU's is needed here.
+// Opaque types of WGPUDevice, WGPUQueue and WGPUBuffer: no WebGPU header is needed here.
 struct WGPUDeviceImpl;
 struct WGPUQueueImpl;
 struct WGPUBufferImpl;
@@ -23,7 +23,7 @@ class WebGpuError final : public DriverError {
   using DriverError::DriverError;
 };
 
-// Of a device of this backend; they live as long as it is open. Errors: device_mismatch, "expected a webgpu device, got cpu".
+// Native handles of a device of this backend, valid while it is open. Errors: device_mismatch, "expected a webgpu device, got cpu".
 [[nodiscard]] WGPUDeviceImpl* webgpu_device(const Device& device);
 // Ops reach it when Device::synchronize or Queue::flush hands them over: call one of them before work of your own.
 [[nodiscard]] WGPUQueueImpl* webgpu_queue(const Device& device);
@@ -35,7 +35,7 @@ struct WebGpuMemory {
 };
 // Errors: device_mismatch.
 [[nodiscard]] WebGpuMemory webgpu_memory(const Buffer& buffer, size_t offset = 0);
-// Of the first element of a tensor.
+// Buffer and offset of a tensor's first element.
 template <class Tensor>
 [[nodiscard]] WebGpuMemory webgpu_memory(const Tensor& tensor) {
   return webgpu_memory(tensor.storage()->buffer(), first_byte(tensor));
@@ -45,7 +45,7 @@ template <class Tensor>
 [[nodiscard]] std::unique_ptr<Buffer> wrap_webgpu_memory(const Device& device, WGPUBufferImpl* memory, size_t bytes,
                                                          std::shared_ptr<const void> owner);
 
-// Of a program that such a device has compiled. Errors: device_mismatch.
+// Pipeline of a program compiled by such a device. Errors: device_mismatch.
 [[nodiscard]] WGPUComputePipelineImpl* webgpu_pipeline(const Program& program);
 
 }  // namespace wick

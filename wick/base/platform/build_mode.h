@@ -1,4 +1,4 @@
-// What kind of build this is.
+// The kind of this build.
 #pragma once
 
 namespace wick::platform {

@@ -1,4 +1,4 @@
-// What the two ways of attention of many tokens share: a block of queries with its scores and sums, which meets one block of positions of
+// A block of queries with scores and sums, for both implementations of attention over many tokens. It meets one block of positions of
 // the cache after another (attention.cpp), by products of f32 or, where the processor multiplies bf16 so much faster, of f32 split into
 // sums of bf16 (attention_split.cpp).
 #pragma once

@@ -60,7 +60,7 @@ inline constexpr int64_t kRightBlockBytes = 1 << 19;
 // The most rows of a pass whose sums are kept aside until they can be rounded.
 inline constexpr int64_t kPassRows = 1024;
 
-// What a product reads.
+// The operands of a product.
 // pack_left(row, rows, depth, part, out): rows of the left operand, kProductStride apart.
 // pack_right(depth, part, column, columns, out): rows of the right operand, tile.columns apart.
 template <class Packed, class PackLeft, class PackRight>

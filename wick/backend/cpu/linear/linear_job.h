@@ -1,4 +1,4 @@
-// What linear and gated_linear by tiles and by plain rows share: the call taken apart, and the threads' work handed out.
+// A LinearJob is one call of linear or gated_linear, for tiles and for plain rows: its operands, and how the work is divided among threads.
 #pragma once
 
 #include <algorithm>
@@ -81,7 +81,7 @@ inline void add_bias(const LinearJob& job, const float* bias, int64_t first, con
   add_rows(job, bias == nullptr ? nullptr : bias + first, 0, out);
 }
 
-// What follows a product: bias and residual.
+// Adds bias and residual to a product.
 inline void finish(const LinearJob& job, const Product& product, const UnitRows& rows) {
   const MatrixView<float> out = product.results(rows);
   add_bias(job, product.bias, rows.first, out);

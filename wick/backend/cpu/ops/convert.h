@@ -12,7 +12,7 @@ namespace wick::cpu {
 // Contiguous elements; the two do not overlap.
 void convert_elements(const SimdKernels& kernels, DType from, const std::byte* source, DType to, std::byte* target, int64_t n);
 
-// What a narrow dtype is computed from and to: n contiguous elements as f32 (as f64 for f64), and back, rounded once.
+// Conversions between a narrow dtype and its arithmetic type: n contiguous elements to f32 (f64 for f64) and back, rounded once.
 template <class T>
 void read_numbers(const SimdKernels& kernels, DType dtype, const std::byte* source, int64_t n, T* out) {
   convert_elements(kernels, dtype, source, sizeof(T) == 8 ? DType::f64 : DType::f32, reinterpret_cast<std::byte*>(out), n);

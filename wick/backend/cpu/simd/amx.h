@@ -45,7 +45,7 @@ struct TilePair {
   int64_t stride;
 };
 
-// Of sums `stride` numbers from row to row, the second tile below the first one's `rows` rows; nowhere without `sums`, which are written to
+// Two tiles of sums, rows `stride` numbers apart, the second below the first one's `rows` rows; null without `sums`, which are written to
 // only where they are not const.
 [[nodiscard]] inline TilePair sums_at(const float* sums, int64_t stride, int64_t rows = kRows) noexcept {
   if (sums == nullptr) return {nullptr, nullptr, 0};

@@ -1,4 +1,4 @@
-// What the formats of less regular bits are taken apart with, by AVX2, beside the operations of words_avx2.h.
+// Vector operations that unpack formats with irregular bits, for AVX2, in addition to words_avx2.h.
 #pragma once
 
 #include "wick/backend/cpu/simd/words_avx2.h"

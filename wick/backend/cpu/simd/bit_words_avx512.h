@@ -1,4 +1,4 @@
-// What the formats of less regular bits are taken apart with, by AVX-512 with VBMI, beside the operations of words_avx512.h.
+// Vector operations that unpack formats with irregular bits, for AVX-512 with VBMI, in addition to words_avx512.h.
 #pragma once
 
 #include "wick/backend/cpu/simd/words_avx512.h"

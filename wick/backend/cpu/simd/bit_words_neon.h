@@ -1,4 +1,4 @@
-// What the formats of less regular bits are taken apart with, by NEON, beside the operations of words_neon.h.
+// Vector operations that unpack formats with irregular bits, for NEON, in addition to words_neon.h.
 #pragma once
 
 #include "wick/backend/cpu/simd/words_neon.h"

@@ -16,7 +16,7 @@ struct CacheRows {
   int64_t prefetch_distance;
 };
 
-// Of one format of rows. Each row is read once for up to four query heads.
+// Kernels for one format of rows. Each row is read once for up to four query heads.
 struct CacheKernels {
   // scores [heads, positions] = queries [heads, width] · keysᵀ.
   void (*scores)(const MatrixView<const float>& queries, const CacheRows& keys, const MatrixView<float>& scores) = nullptr;

@@ -27,7 +27,7 @@ inline constexpr size_t kSplats = 3;
 using Numbers = std::tuple<uint8_t, uint32_t, int8_t, int16_t, int32_t, int64_t, float, double>;
 inline constexpr size_t kNumbers = std::tuple_size_v<Numbers>;
 
-// What a sum is made in: floats in f64, integers in 64 bits, wrapping around.
+// The accumulator type of a sum: f64 for floats, 64 bits with wrap-around for integers.
 template <class T>
 struct SumOf {
   using Type = uint64_t;
@@ -60,7 +60,7 @@ struct NumberLoops {
   Sum (*sum)(const T* x, size_t n) = nullptr;
   T (*smallest)(const T* x, size_t n) = nullptr;
   T (*largest)(const T* x, size_t n) = nullptr;
-  // Of n columns at once: accumulators take in one more row.
+  // Sums of n columns at once: adds one more row to the accumulators.
   void (*add_row)(const T* x, T* sums, size_t n) = nullptr;
   void (*smallest_row)(const T* x, T* best, size_t n) = nullptr;
   void (*largest_row)(const T* x, T* best, size_t n) = nullptr;

@@ -1,4 +1,4 @@
-// What the files of kernels read whatever the instruction set, for precompiled headers. Highway's operations are read again for each set.
+// Headers that all kernel files share, for precompiling. Highway's operations are included again for each instruction set.
 #pragma once
 
 #include <hwy/base.h>

@@ -102,7 +102,7 @@ struct SimdKernels {
   // The same rounded to bf16, and as the sum of two bf16, n a multiple of 32; nullptr where no kernel wants that.
   void (*round_row)(const float* x, int64_t n, int64_t rows, bf16* rounded) = nullptr;
   void (*split_row)(const float* x, int64_t n, int64_t rows, bf16* parts) = nullptr;
-  // Of interleave_tile().
+  // Used by interleave_tile().
   GatherWords gather_words = cpu::gather_words;
   // By the weights' dtype; `multiply` is nullptr where there is no kernel for this instruction set.
   std::array<TileKernels, kDTypeCount> tiles{};

@@ -158,7 +158,7 @@ HWY_INLINE constexpr int left_by(int place) {
   return 0;
 }
 
-// Of a block of 256 columns: integer sums times their factors, and minima times the sums of the activations.
+// The sums of a block of 256 columns: integer sums times their factors, and minima times the sums of the activations.
 template <int kTokens>
 struct BlockSums {
   Ints totals[kTokens];

@@ -35,7 +35,7 @@ struct ActivationForm {
   enum class Kind : uint8_t { f32, bf16, split_bf16, int8 };
   Kind kind = Kind::int8;
   int64_t panel_rows = 1;  // the most rows of a panel
-  // Of int8, numbers of columns being powers of two:
+  // Layout of int8 activations; numbers of columns are powers of two:
   int32_t start = 0;                       // each integer sum starts from start · Σ q
   int64_t columns = kActivationBlock;      // that share a scale
   int64_t sum_columns = kActivationBlock;  // of an integer sum: those that share a scale of the weights, at most `columns`

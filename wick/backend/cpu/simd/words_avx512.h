@@ -81,7 +81,7 @@ HWY_INLINE Floats add_neighbours(Floats a, Floats b) {
 // sums take the registers up. Four rows are up to 4 % slower, six as fast where columns share one scale and slower where they do not.
 inline constexpr int kRunVectors = 2;
 inline constexpr int kRunTokens = 5;
-// Of floats: 24 sums.
+// Tokens per pass for floats: 24 sums.
 inline constexpr int kFloatTokens = 12;
 // Integer sums that few rows of activations may have at once.
 inline constexpr int kSums = 16;

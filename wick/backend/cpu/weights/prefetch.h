@@ -25,7 +25,7 @@ inline constexpr std::array<int64_t, 6> kPrefetchDistances = {0, 1024, 2816, 409
 // The largest that a test may ask for.
 inline constexpr int64_t kMaxPrefetchBytes = int64_t{1} << 20;
 
-// What reads memory in order: weights for one or two rows of activations, weights for more, rows of the key/value cache.
+// The kinds of sequential reads: weights for one or two rows of activations, weights for more, rows of the key/value cache.
 enum class StreamKind : uint8_t { gemv, skinny_gemm, kv_cache };
 inline constexpr std::array<std::string_view, 3> kStreamKindNames = {"gemv", "skinny_gemm", "kv_cache"};
 
@@ -42,7 +42,7 @@ class PrefetchTuner {
   // -1 until it is known.
   [[nodiscard]] int64_t settled() const noexcept { return settled_.load(std::memory_order_relaxed); }
   void settle(int64_t distance) noexcept { settled_.store(distance, std::memory_order_relaxed); }
-  // What the next run uses.
+  // The distance for the next run.
   [[nodiscard]] int64_t next();
   // How long a run took. True if it settled the distance.
   bool add(int64_t distance, double seconds_per_byte);
@@ -130,7 +130,7 @@ class PrefetchTable {
   int64_t pass_bytes_ = 0;                 // since then
 };
 
-// What tells this processor from others: vendor, family, model, stepping and microcode, or their like.
+// Identifies this processor model: vendor, family, model, stepping and microcode, or the equivalent.
 [[nodiscard]] std::string processor_identity();
 
 }  // namespace wick::cpu

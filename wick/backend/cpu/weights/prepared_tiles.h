@@ -51,7 +51,7 @@ class PreparedTiles final : public PreparedWeight {
 
   // Whether the plain bytes can leave memory.
   [[nodiscard]] bool is_releasable() const noexcept;
-  // Of all tiles that are ready.
+  // Releases the plain bytes of all ready tiles.
   void release_plain_bytes();
 
   WeightPreparer& preparer_;
@@ -109,7 +109,7 @@ class WeightPreparer {
     ~Op() {
       if (preparer_ != nullptr) preparer_->end_op(few_rows_);
     }
-    // Of an op of few rows, with one of its weights.
+    // Records an op of few rows that uses this weight.
     void set_few_rows(const Operand& weight) noexcept { few_rows_ = preparer_ != nullptr && was_read(weight); }
 
    private:
