@@ -25,7 +25,7 @@ class CaptureQueue {
   CaptureQueue(const CaptureQueue&) = delete;
   CaptureQueue& operator=(const CaptureQueue&) = delete;
 
-  // What `body` gives this queue, launches, copies and fills alone, without running it; what that touches must stay as long as the result.
+  // Records what `body` gives this queue (launches, copies and fills only) without running it; its buffers must live as long as the result.
   // nullptr where the driver cannot. Errors: those of the queue and of `body`.
   [[nodiscard]] virtual std::unique_ptr<CapturedWork> capture(const std::function<void()>& body) = 0;
 };

@@ -1,4 +1,4 @@
-// What is said of a device that failed while it worked.
+// Errors of a device that failed while it was working.
 #pragma once
 
 #include <string_view>

@@ -8,7 +8,7 @@
 
 namespace wick {
 
-// Of a kind's devices, and memory of the host that is pinned for them.
+// DLPack's device types: memory of a kind's devices, and host memory pinned for them.
 struct DlpackMemory {
   DeviceKind kind;
   int32_t of_device;

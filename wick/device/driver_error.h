@@ -8,7 +8,7 @@
 
 namespace [[gnu::visibility("default")]] wick {
 
-// What a call of a driver answered.
+// The status of a failed driver call.
 struct DriverFailure {
   std::string call;         // its name
   int status = 0;           // what it returned

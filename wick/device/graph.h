@@ -31,7 +31,7 @@ class Graph {
   [[nodiscard]] size_t size() const noexcept { return nodes_.size(); }
   // The kernel's name, or "copy", "fill", "upload".
   [[nodiscard]] std::string_view name(size_t node) const;
-  // What a launch gives as its parameter number `index` from the next replay on: the bits of a u32, i32 or f32. Errors: invalid_argument
+  // Sets a launch's parameter `index` from the next replay on: the bits of a u32, i32 or f32. Errors: invalid_argument
   // for a node or a parameter that is not there.
   void set_parameter(size_t node, size_t index, uint32_t bits);
 

@@ -52,7 +52,7 @@ class KernelDriver {
   [[nodiscard]] virtual bool takes(SourceLanguage language) const noexcept {
     return dialect() != nullptr && dialect()->name.starts_with(to_string(language));
   }
-  // What a binary depends on beside the text: options, driver and its version, device.
+  // The cache key of a binary in addition to its text: options, driver and its version, device.
   [[nodiscard]] virtual std::string binary_key() const = 0;
   // The driver's binary of a text. Errors: CompilerError with the driver's log.
   [[nodiscard]] virtual std::vector<std::byte> compile(const ir::Kernel& prepared, const std::string& text) = 0;
@@ -66,7 +66,7 @@ class KernelDriver {
   [[nodiscard]] virtual std::shared_ptr<const Program> awaited(ir::Kernel /*prepared*/, FutureProgram /*made*/) { return nullptr; }
 };
 
-// What a driver's compiler said of a text that it refused.
+// A compiler's log for a text that it refused.
 struct CompilerError {
   std::string log;
 };

@@ -56,7 +56,7 @@ class KernelRuntime final : public Runtime, public BufferSplitter {
   // A recording's own buffers stay until its memory goes.
   [[nodiscard]] std::shared_ptr<Buffer> share(Buffer& buffer);
   [[nodiscard]] std::shared_ptr<const Program> share(const Program& program);
-  // What queue() returns to the calling thread until it stops; other threads go on with the device's queue. False where somebody records
+  // Makes queue() return `recorder` to the calling thread until it stops; other threads use the device's queue. False if one records
   // already. For Graph.
   [[nodiscard]] bool record_with(Queue& recorder) {
     std::thread::id nobody;

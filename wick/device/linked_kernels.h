@@ -1,4 +1,4 @@
-// What a program holds beside its backends so that kernels run in it: the launchers of the library's ops and the recorder of their
+// Parts that a program links so that kernels run in it: the launchers of the library's ops and the recorder of their
 // launches, where one of the backends runs kernels, and the interpreter, which is how the CPU runs kernels of users. The tables are
 // generated for each program, as linked_backends() is, so that a program which needs none of them holds no kernel code.
 #pragma once

@@ -1,4 +1,4 @@
-// What functions that hand out a driver's own handles begin with: from a Device, a Buffer or a Program to the backend's class behind it.
+// Access to a driver's native handles: from a Device, a Buffer or a Program to the backend's own class.
 #pragma once
 
 #include <cstddef>

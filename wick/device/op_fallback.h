@@ -30,7 +30,7 @@ class OpFallback {
     int64_t calls;
     double seconds;  // waiting and copies included
   };
-  // Of the ops that ran, the slowest first.
+  // The ops that ran on the CPU, the slowest first.
   [[nodiscard]] std::vector<Row> rows() const;
 
  private:

@@ -19,7 +19,7 @@ class PreparedWeight {
   PreparedWeight& operator=(const PreparedWeight&) = delete;
 };
 
-// What a weight is for.
+// The ways in which a weight will be used.
 struct WeightUse {
   OpId op = OpId::linear;  // what will read it most: linear, gated_linear or one of the two for experts
   // Told which of the weight's bytes, counted from its first one, ops of this use read no longer, so that their memory may be given back.

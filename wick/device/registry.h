@@ -51,7 +51,7 @@ struct Backend {
   // How much of a device that probe() lists is in use, by all programs together. nullptr: its driver does not tell. Errors: not_found for
   // what the driver's own library or files are missing; those of that library.
   DeviceUsage (*usage)(int index) = nullptr;
-  // What an opened runtime of this backend has learnt of the machine, now or in an earlier run: names and numbers, in words for users.
+  // Values that an open runtime of this backend has measured on this machine, now or in an earlier run: names and numbers for users.
   // nullptr: nothing.
   std::vector<LearntNumber> (*learnt)(Runtime& runtime) = nullptr;
 };

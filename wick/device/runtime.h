@@ -23,7 +23,7 @@
 
 namespace [[gnu::visibility("default")]] wick {
 
-// What a device is opened with.
+// Options for opening a device.
 struct DeviceOptions {
   int threads = 0;                   // host threads that its work may use; 0: every usable core
   std::string variant = {};          // a code path by name, for tests: "avx2"; empty: the best that the machine has
@@ -97,7 +97,7 @@ class Runtime {
 
   [[nodiscard]] RandomStream& random() noexcept { return random_; }
 
-  // What runs the ops that this device lacks; nullptr: they are refused.
+  // Runs the ops that this device does not support; nullptr: they are refused.
   [[nodiscard]] OpFallback* op_fallback() const noexcept { return op_fallback_.get(); }
   [[nodiscard]] bool has_fake_hole(OpId op, DType dtype) const noexcept { return fake_holes_.contains(op, dtype); }
   // Before the device is used: DeviceOptions::cpu_fallback and fake_holes do it.

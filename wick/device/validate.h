@@ -30,7 +30,7 @@ class ValidatingQueue final : public Queue, public std::enable_shared_from_this<
   // Another handle on such a part, which stays until both are gone.
   [[nodiscard]] std::shared_ptr<Buffer> share(Buffer& buffer);
 
-  // What launch() asks of its arguments. Reads nothing of a buffer that is not alive.
+  // Checks the arguments as launch() does. Reads nothing of a buffer that no longer lives.
   void check(const Launch& launch);
 
   void upload(const std::byte* source, Buffer& target, size_t offset, size_t bytes) override;

@@ -29,7 +29,7 @@ template <class Found>
   return found;
 }
 
-// What errors call a device: "metal:0 (Apple M2)".
+// A device's name in errors: "metal:0 (Apple M2)".
 [[nodiscard]] inline std::string place_of(DeviceKind kind, int index, const DeviceCaps& caps) {
   return fmt::format("{}:{} ({})", to_string(kind), index, caps.name);
 }

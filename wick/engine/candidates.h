@@ -29,7 +29,7 @@ class Candidates {
   void typical_p(double p);
   // Those whose logit is at most n standard deviations of all logits below the highest (Tang et al. 2024).
   void top_n_sigma(double n);
-  // Of those with at least this probability, only the least likely one, and all below (p-e-w, text-generation-webui #6335).
+  // XTC: of the tokens with at least this probability only the least likely stays, and all below (p-e-w, text-generation-webui #6335).
   void exclude_top(double threshold);
   void divide_by(double temperature);
 

@@ -24,7 +24,7 @@ class Tokenizer;
 struct ChatOptions {
   // The most tokens of a conversation and its answer. 0: the model's own, at most 4096.
   int64_t context = 0;
-  // Of chat_formats(); empty: what the template tells.
+  // One of chat_formats(); empty: detected from the template.
   std::string format = {};
   // The form of each answer behind its reasoning. None: any text. Calls of tools fit their schemas either way.
   std::optional<OutputFormat> answer = {};
@@ -59,7 +59,7 @@ class Chat {
 
   // Errors: the template's; context_full; invalid_argument for parameters out of range; ConstraintCompiler::compile's for the form.
   ChatAnswer answer(const ChatPrompt& prompt, const GenerationParams& params, const ChatCallback& on_event = {});
-  // What of the tools' schemas calls are held to; where the template has no form for calls, nothing is. Errors: invalid_argument for tools
+  // The parts of the tools' schemas that calls are constrained to; none without a call format. Errors: invalid_argument for tools
   // that are no list of functions.
   [[nodiscard]] EnforceableTools held_tools(const std::string& tools);
   // The text that the model continues.

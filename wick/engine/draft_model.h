@@ -22,7 +22,7 @@ class DraftModel {
   [[nodiscard]] std::vector<std::vector<int32_t>> propose(std::span<Sequence* const> sequences, std::span<const int64_t> lengths);
   // Forgets a sequence.
   void release(Sequence& sequence);
-  // What one more row took lately, for a token of one sequence.
+  // Recent time per additional row, for one token of one sequence.
   [[nodiscard]] double seconds_per_token() const noexcept { return seconds_per_token_; }
 
  private:

@@ -40,7 +40,7 @@ class EngineCore {
   [[nodiscard]] int64_t waiting() const noexcept { return waiting_; }
   // As many requests are about to be added. Any thread.
   void expect(int64_t requests) noexcept { waiting_ += requests; }
-  // What the device was lost by, if it was.
+  // The error that lost the device, if it was lost.
   [[nodiscard]] const std::optional<Error>& lost() const noexcept { return lost_; }
 
   void add(std::shared_ptr<ActiveRequest> request);
@@ -70,10 +70,10 @@ class EngineCore {
   void flush_prefixes() { store_.flush(); }
 
  private:
-  // What the cost of a row is measured by: larger batches are bound by arithmetic, and another row costs more there.
+  // Rows that the cost per row is measured with: larger batches are bound by arithmetic, and another row costs more there.
   static constexpr int64_t kMaxCostRows = 64;
 
-  // What a sequence computes in a step: `count` of its tokens, and proposed ones behind them.
+  // The rows of one sequence in a step: `count` of its tokens, followed by proposed ones.
   struct Work {
     Sequence* sequence;
     int64_t count;
@@ -157,10 +157,10 @@ class EngineCore {
   // Queues the drawing of tokens and their way to the host; the step counts as computed.
   void draw(const std::vector<Work>& works, const Tensor& logits, EngineClock::time_point begin);
   void queue_draw(const std::vector<Work>& works, const Tensor& logits, EngineClock::time_point begin);
-  // What the step behind `ahead_` computes; nothing where its tokens must be known first.
+  // The step after `ahead_`; empty if its tokens must be known first.
   [[nodiscard]] std::vector<Work> plan_ahead();
   [[nodiscard]] bool would_admit() const;
-  // Of steps that the host waits for, as far as it is known.
+  // The cost of steps that the host waits for, as far as it is known.
   [[nodiscard]] const StepCost& proposing_cost() const noexcept { return cost_.known() ? cost_ : ahead_cost_; }
   [[nodiscard]] bool would_propose(const std::vector<Work>& works);
   // Queues the next step if it can be, then reads the tokens of the one before. Whether that was the step to do.

@@ -53,7 +53,7 @@ struct EngineMetrics {
   double step_seconds = 0;      // in step(), where there was work
   double model_seconds = 0;     // of that in the model, results waited for
   double sampling_seconds = 0;  // of that choosing tokens from logits
-  // What is left of a step: choosing what runs, building the batch, texts and events.
+  // Time of a step outside the model: scheduling, building the batch, texts and events.
   [[nodiscard]] double host_seconds() const noexcept { return step_seconds - model_seconds - sampling_seconds; }
 
   LatencyHistogram time_to_first_token;

@@ -1,4 +1,4 @@
-// What a text generation takes and returns: its parameters, its result, and why it ended.
+// Parameters and result of a text generation, and the reasons why it ends.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct GenerationParams {
   std::vector<std::string> stop = {};
   // Tokens that end the text, with StopReason::stop_sequence; like an EOS, the token is reported and adds no text.
   std::vector<TokenId> stop_tokens = {};
-  // What the text must look like: a constraint at the beginning of its text (ConstraintCompiler::compile, Llm::constrain), of which each
+  // The output format: a constraint at the beginning of its text (ConstraintCompiler::compile, Llm::constrain), of which each
   // generation takes a copy. The text ends where the constraint allows nothing more. None: any text.
   std::shared_ptr<const TokenConstraint> constraint = {};
   // Tokens that end a generation are tokens like any other; they add no text.

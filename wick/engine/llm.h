@@ -40,7 +40,7 @@ struct LlmOptions {
   bool fast = false;
   // Results have the same bits for any way a text was cut into batches and any number of threads; prompts are read more slowly.
   bool deterministic = false;
-  // What the KV cache holds: f32, f16, bf16 or q8_0. None: f16, with `precise` f32.
+  // Dtype of the KV cache: f32, f16, bf16 or q8_0. None: f16, with `precise` f32.
   std::optional<DType> kv_dtype = {};
   // Where the device's memory does not hold the whole model: the device has the last so many layers, and the CPU the others, the embedding
   // and the head. More than info().layers, or none: all of it is the device's. Errors: invalid_argument for a number below 0, and where the
@@ -97,7 +97,7 @@ class Llm {
   ChatAnswer chat(const ChatPrompt& prompt) const;                                                                     // NOLINT
   ChatAnswer chat(const ChatPrompt& prompt, const GenerationParams& params, const ChatCallback& on_event = {}) const;  // NOLINT
 
-  // What GenerationParams::constraint takes: the text will be JSON, fit a schema, a pattern or a grammar
+  // Returns a value for GenerationParams::constraint: the text will be JSON, or match a schema, a pattern or a grammar
   // ("wick/text/grammar/token_constraint.h"). Equal formats are compiled once. Errors: invalid_argument and unsupported, naming the part of
   // the format.
   [[nodiscard]] std::shared_ptr<const TokenConstraint> constrain(const OutputFormat& format) const;

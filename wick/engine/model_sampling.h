@@ -1,4 +1,4 @@
-// What a model's files say of how its tokens are chosen: a GGUF file by "general.sampling.…", a folder by its generation_config.json.
+// Sampling parameters in a model's files: "general.sampling.…" in a GGUF file, generation_config.json in a folder.
 #pragma once
 
 #include <string>

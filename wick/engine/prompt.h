@@ -1,4 +1,4 @@
-// What a prompt must be, and its tokens.
+// Validation and tokenization of prompts.
 #pragma once
 
 #include <cstdint>

@@ -111,7 +111,7 @@ class Sampler {
   // With `allowed`, a token is chosen whose bit is set there: token i is bit i % 64 of word i / 64, and those beyond it are not allowed.
   // Errors: corrupt_file if a logit is not a number or +infinity, or all are -infinity; invalid_argument if none is allowed.
   [[nodiscard]] int32_t sample(std::span<const float> logits, std::span<const uint64_t> allowed = {});
-  // What draws on a device the token that sample() would choose without a mask (tensor/ops/sample.h), if so many more were drawn before it;
+  // Settings for a device to draw the token that sample() would choose without a mask (tensor/ops/sample.h), after `more` further draws;
   // none where only sample() can.
   [[nodiscard]] std::optional<SampleSettings> device_settings(uint64_t more = 0) const;
   // Tells that a device has drawn one.

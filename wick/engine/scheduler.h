@@ -15,7 +15,7 @@ namespace wick {
 
 struct SchedulerLimits {
   int64_t sequences = 32;  // that run at once
-  // Of a step in which somebody decodes; of one in which many prompts are read beside that, if more. These are those of a processor, where
+  // Rows of a step while sequences are decoding, and the larger limit while many prompts are read. The defaults are a processor's, where
   // each row costs about the same. The longest steps take 1.5 times as long as most, which leaves room for what steps of equal rows differ
   // by.
   int64_t step_rows = 16, crowd_rows = 24;
@@ -55,7 +55,7 @@ class Scheduler {
   // Prompts go on, if slowly, where more decode than a step has rows.
   static constexpr int64_t kMinPromptRows = 8;
 
-  // Of the next step, for so many prompts beside so many that decode.
+  // Rows for prompts in the next step, given the numbers of prompts and of decoding sequences.
   [[nodiscard]] int64_t prompt_rows(int64_t prompts, int64_t decoding) const noexcept;
 
   SchedulerLimits limits_;

@@ -41,7 +41,7 @@ class Acceptance {
   double right_ = 0, tried_ = 0;
 };
 
-// What a step takes by its rows: seconds = base + rows · row, by least squares over the last steps.
+// A linear model of a step's time by its rows: seconds = base + rows · row, by least squares over the last steps.
 class StepCost {
  public:
   void add(int64_t rows, double seconds) noexcept;
@@ -59,7 +59,7 @@ class StepCost {
   double weight_ = 0, rows_ = 0, rows_squared_ = 0, seconds_ = 0, product_ = 0;
 };
 
-// What one sequence may propose, and how likely each token of it is right given those before it.
+// Proposed tokens of one sequence, and the probability of each given those before it.
 struct Proposal {
   double probability = 0;
   int64_t most = 0;

@@ -17,7 +17,7 @@ class StopStrings {
   // Adds a piece and returns the text that is now known to stand before any stop string. What may be the beginning of one is held
   // back. Nothing more may be added once matched() is set.
   [[nodiscard]] std::string push(std::string_view piece);
-  // What was held back: the text has ended without a stop string.
+  // Text held back at the end: it ended without a stop string.
   [[nodiscard]] std::string finish();
   // The string that was found: where several were, the one that begins first, and of these the longest.
   [[nodiscard]] const std::optional<std::string>& matched() const noexcept { return matched_; }

@@ -15,7 +15,7 @@
 
 namespace wick {
 
-// What a request, or one of its choices, took.
+// Resources used by a request, or by one of its choices.
 struct Usage {
   int64_t prompt_tokens = 0;      // BOS counted
   int64_t cached_tokens = 0;      // of these, found in the prefix cache

@@ -52,7 +52,7 @@ struct GgufValue {
 // The value as a number; none for another kind, and for a number that the type cannot hold.
 [[nodiscard]] std::optional<uint64_t> as_uint(const GgufValue& value);
 [[nodiscard]] std::optional<double> as_float(const GgufValue& value);
-// What a value is, for messages: "the i32 -1", "the string 'x'".
+// A value in words for messages: "the i32 -1", "the string 'x'".
 [[nodiscard]] std::string describe_gguf_value(const GgufValue& value);
 
 struct GgufTensor {

@@ -1,4 +1,4 @@
-// What a file holds and a reader does not give out.
+// Parts of a file that a reader does not return.
 #pragma once
 
 #include <string>

@@ -22,10 +22,10 @@ class NpzFile {
     return NpzFile(ZipFile::parse(bytes, name));
   }
 
-  // Of the arrays, without ".npy", in the archive's order. Other entries are no arrays and left out.
+  // Names of the arrays, without ".npy", in the archive's order. Other entries are skipped.
   [[nodiscard]] std::span<const std::string> names() const noexcept { return names_; }
   [[nodiscard]] bool contains(std::string_view array) const noexcept { return entry_of(array) != nullptr; }
-  // What the array is, without its elements. Errors: as read().
+  // Header of an array: dtype, shape and order. Errors: as read().
   [[nodiscard]] NpyHeader header(std::string_view array) const;
   // Errors: not_found, corrupt_file (also a wrong CRC), unsupported; each names file and array.
   [[nodiscard]] NpyArray read(std::string_view array) const;

@@ -1,4 +1,4 @@
-// What a pickle of PyTorch says about its tensors: names, dtypes, layouts and the storages that they look at; no bytes of tensors.
+// The structure of a PyTorch pickle: names, dtypes, layouts and storages of its tensors; no bytes of tensors.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the pure nodes compute, stated once: for the interpreter, and for the folding of constants.
+// The values of pure nodes, defined once for the interpreter and for constant folding.
 #pragma once
 
 #include <cstddef>

@@ -27,7 +27,7 @@ namespace ir {
 
 class KernelBuilder;
 
-// What a lane computed: a node and the builder that it belongs to.
+// An SSA value of one invocation: a node and its builder.
 class Value {
  public:
   Value() = default;

@@ -31,7 +31,7 @@ enum class StatementKind : uint8_t {
   barrier,        // every lane of the group arrives before any goes on, and sees what the others wrote to `scope` before it
   tile_fill,      // every element of tile `slot` = operand 0 (f32, the same for all lanes)
   tile_load,      // tile `slot` = matrix in `space`, array `source`: element (row, column) at operand 0 + row * operand 1 + column.
-                  // Of an array of u32, a tile of f16 takes two elements from each word, the lower bits first; operands count words.
+                  // In an array of u32, a tile of f16 takes two elements from each word, the lower bits first; operands count words.
                   // Here and in tile_store the operands are multiples of 16 bytes, or of a tile's row if that is shorter
   tile_multiply,  // tile `slot` += tile `left` × tile `right`, products and sums in f32, in any order
   tile_scale,     // tile `slot` *= tile `left`, element by element; both are accumulators

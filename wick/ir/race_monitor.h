@@ -10,7 +10,7 @@ namespace wick::ir {
 
 enum class AccessKind : uint8_t { read, write, atomic };
 
-// Who touches an element, and when: barriers and groups begin a new interval.
+// The invocation that accesses an element, and the interval: barriers and groups begin a new one.
 struct Accessor {
   uint32_t group = 0;
   uint32_t lane = 0;

@@ -18,7 +18,7 @@ class Rebuild {
   [[nodiscard]] Kernel run();
 
  protected:
-  // What is declared before the first statement.
+  // Declarations before the first statement.
   virtual Element element(Space /*space*/, uint32_t slot, Element old) { return (void)slot, old; }
   virtual uint32_t shared_count(uint32_t slot) { return source_.shared[slot].count; }
   virtual void begin() {}

@@ -12,7 +12,7 @@ namespace ir {
 enum class Type : uint8_t { b1, i32, u32, i64, f16, f32, f64 };
 inline constexpr int kTypeCount = 7;
 
-// What an element of a buffer or of shared memory is. The register type of a load or a store follows from it:
+// The element type of a buffer or of shared memory. The register type of a load or a store follows from it:
 // i8 and i16 are sign-extended to i32, u8 and u16 are zero-extended to u32 and cut off when stored, bf16 becomes f32 (exactly) and is
 // rounded to nearest even when stored; the others are themselves. There are no booleans in memory.
 enum class Element : uint8_t { i8, u8, i16, u16, bf16, f16, i32, u32, f32, i64, f64 };

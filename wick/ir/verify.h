@@ -17,7 +17,7 @@ void verify(const Kernel& kernel, const DeviceCaps& caps);
 // Refuses a launch of more groups than the device takes in one dimension.
 void verify_grid(const Kernel& kernel, Grid grid, const DeviceCaps& caps);
 
-// Who computes the same value: the whole group, each subgroup by itself, or nobody.
+// The invocations that compute the same value: the whole group, each subgroup, or none.
 enum class Agreement : uint8_t { group, subgroup, lane };
 
 // The agreement of every node, from what the nodes and the control flow around assignments say; `lane` where nothing proves more.

@@ -13,7 +13,7 @@ namespace wick::kernels {
 struct Angle {
   ir::Value quarter, rest;
 };
-// Of 2^-32 turns in a u32 as f32, of 2^-64 turns in an i64 as f64.
+// Angles in turns: 2^-32 turns in a u32 as f32, 2^-64 turns in an i64 as f64.
 [[nodiscard]] Angle angle_of_turns(const ir::Value& turns);
 [[nodiscard]] ir::Value sine(const Angle& angle);
 [[nodiscard]] ir::Value cosine(const Angle& angle);

@@ -18,7 +18,7 @@ struct AttentionForm {
   bool paged = false;                      // the table has several blocks a sequence
   // AttentionParams'.
   bool causal = true, window = false, chunk = false, softcap = false, slopes = false, mask = false;
-  // Of kernels that write results: attention_join's where there are splits.
+  // Kernels that write results: attention_join's if there are splits.
   bool sinks = false, logarithms = false;
 
   // All but rows and columns as bits.

@@ -1,4 +1,4 @@
-// What every kernel of attention is given, and what it says about a group of lanes: its sequence, rows and positions.
+// Arguments common to all attention kernels, and what follows from them for a group: its sequence, rows and positions.
 #pragma once
 
 #include <cstdint>
@@ -37,19 +37,19 @@ class AttentionArguments {
   // The positions that the block works on: those of its split that any of its rows sees.
   ir::Value begin, end;
 
-  // Of token and head in [tokens, heads]; rows beyond the last are the last of all.
+  // The token and head in [tokens, heads]; rows beyond the last are the last of all.
   [[nodiscard]] ir::Value output_row(const ir::Value& row) const;
   // The row in what the block writes: with splits, each split has one of its own.
   [[nodiscard]] ir::Value written_row(const ir::Value& row) const;
   // The slot of a position below `end`. Where splits are fixed, they may begin with positions that no row sees: those have the first one's.
   [[nodiscard]] ir::Value slot(const ir::Value& position) const;
-  // Of the positions of the block, those that a row sees.
+  // The positions of the block that a row attends to.
   struct Seen {
     ir::Value begin, end;
     [[nodiscard]] ir::Value holds(const ir::Value& position) const { return (position >= begin) & (position < end); }
   };
   [[nodiscard]] Seen seen_by(const ir::Value& row) const;
-  // What becomes of a score; scores and results are in units of 1 / `unit`.
+  // The score after scale, softcap, ALiBi and mask; scores and results are in units of 1 / `unit`.
   [[nodiscard]] ir::Value adjusted(const ir::Value& score, const ir::Value& row, const ir::Value& position, float unit) const;
   [[nodiscard]] ir::Value kv_head() const { return k_.group_id(1); }
   [[nodiscard]] ir::Value head_of(const ir::Value& row) const { return kv_head() * group + row % group; }
@@ -65,7 +65,7 @@ class AttentionArguments {
   std::optional<ir::Memory> slopes_, mask_;
   ir::Value tokens_, sequences_, search_steps_, starts_offset_, lengths_offset_, table_offset_, block_slots_;
   ir::Value table_row_, block_size_, window_, chunk_, softcap_, slopes_offset_, mask_offset_, mask_head_, mask_token_, mask_position_;
-  // Of the block's sequence.
+  // Values of the block's sequence.
   ir::Value first_token_, past_, length_, first_entry_;
   ir::Value first_seen_;  // by any row of the block, if splits are fixed
 };
@@ -73,13 +73,13 @@ class AttentionArguments {
 // The form in a kernel's name: (f)ull, (w)indow, (c)hunk, (t)anh of a softcap, (a)libi, (m)ask, (s)inks, (l)ogarithms.
 [[nodiscard]] std::string attention_suffix(const AttentionForm& form);
 
-// What a row's sum becomes where the row ends: the sink's share is added, the sum divided by, the logarithm written.
+// The end of a row: adds the sink's share to the sum, divides by it, and writes the logarithm.
 class RowEnd {
  public:
   // Declares what the form needs: buffers sinks and logarithms, and their parameters.
   RowEnd(ir::KernelBuilder& k, bool sinks, bool logarithms);
 
-  // Of Σ e^(score - largest): what the row's columns are multiplied by and divided by.
+  // Factors for Σ e^(score - largest): multiplier and divisor of the row's columns.
   struct Shares {
     ir::Value factor, total;
     [[nodiscard]] ir::Value of(const ir::Value& column) const;

@@ -16,7 +16,7 @@ struct Elementwise {
   std::string name;
   std::vector<DType> inputs;
   DType output{};
-  // What the function takes beside its elements: parameters of a type, two words each of i64 and f64.
+  // Parameters of the function in addition to its elements: of one type, two words each for i64 and f64.
   uint32_t parameters = 0;
   ir::Type parameter_type = ir::Type::f32;
   // Numbers as load_number gives them to one that store_number takes.

@@ -12,7 +12,7 @@ namespace kernels {
 // Groups of at most `wanted` lanes, a power of two, and the device's largest subgroups if it has any that are no larger than the group.
 [[nodiscard]] ir::KernelOptions group_options(const DeviceCaps& caps, uint32_t wanted);
 
-// What the name of a kernel ends in that is made for subgroups of that size: "_s32"; nothing without subgroups.
+// The suffix of a kernel's name for subgroups of that size: "_s32"; empty without subgroups.
 [[nodiscard]] std::string subgroup_suffix(const ir::KernelOptions& options);
 
 }  // namespace kernels

@@ -7,7 +7,7 @@
 
 namespace wick::kernels {
 
-// What check_ids makes of an id that means "nothing" (IndexParams in op/op.h).
+// The value that check_ids gives an id that means "none" (IndexParams in op/op.h).
 inline constexpr uint32_t kNoId = 0xffffffffU;
 
 // Buffers fault (one u32), ids (i64: as words), y (u32). Parameters of a StridedGrid with views "ids" and "y"; extent. y = the id, or kNoId
@@ -19,7 +19,7 @@ inline constexpr uint32_t kNoId = 0xffffffffU;
 // id.
 [[nodiscard]] ir::Kernel take(uint32_t element_bytes, bool keeps_ids, uint32_t rank, const DeviceCaps& caps);
 
-// What becomes of an element that is written to more than once.
+// The result for an element that is written more than once.
 enum class Repeated { last, sum };
 // Buffers order, y, source, keys: each line of `length` keys is a line of ids in rising order, and order says where each of them was, equal
 // ones in rising order. Parameters of a StridedGrid with views "y", "source" and "keys" over the shape of source; length; steps: as many as

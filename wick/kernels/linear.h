@@ -15,7 +15,7 @@ namespace wick::kernels {
 // The activation of a pair of products.
 [[nodiscard]] ir::Value gate_of(GateKind kind, const ir::Value& gate, const ir::Value& up);
 
-// What a kernel takes in beside x and weights, each from a buffer of f32 of its own: norm [columns], with x going through rms_norm first; a
+// Inputs of a kernel in addition to x and weights, each in its own buffer of f32: norm [columns], applied to x as rms_norm; a
 // bias [rows] of each weight; a residual [tokens, rows] of the only weight.
 struct LinearExtras {
   bool norm = false, bias = false, residual = false;
@@ -56,7 +56,7 @@ inline constexpr uint32_t kMaxMatvecWeights = 3;
 
 // Many tokens: blocks of block × block results, from slices of both in shared memory. Buffers and parameters as above, of one weight.
 // Grid: ⌈rows / block⌉ × ⌈tokens / block⌉. Not gated, and of the extras a bias only.
-// Of experts: buffer plan of group_by_expert behind x, parameters experts, used and plan_pairs, where its order of pairs begins, last; the
+// With experts: buffer plan of group_by_expert after x, parameters experts, used and plan_pairs, the offset of its pairs, last; the
 // grid's second dimension counts the plan's tiles.
 [[nodiscard]] ir::Kernel linear_blocks(const LinearForm& form, const DeviceCaps& caps);
 [[nodiscard]] uint32_t linear_block(const DeviceCaps& caps);

@@ -23,7 +23,7 @@ struct MatmulBlock {
 // Each element of c by one lane, or by one group where there are few of them. Grid: m · n of those over two dimensions, × batches.
 [[nodiscard]] ir::Kernel matmul_elements(DType dtype, RowLanes lanes, const DeviceCaps& caps);
 
-// Of f16, a and b as words of two elements. Grid as of matmul_blocks with tile_block. Columns are neighbours; k, n, the offsets and the
+// For f16: a and b as words of two elements. Grid as for matmul_blocks with tile_block. Columns are adjacent; k, n, the offsets and the
 // other strides are multiples of 8. Each of four subgroups adds up 4 × 4 matrix tiles.
 [[nodiscard]] ir::Kernel matmul_tiles(const TileShape& shape, uint32_t subgroup_size);
 // Rows and columns that one group computes, 8 × the tile's, and the depth that it holds in shared memory at a time, 2 × the tile's.

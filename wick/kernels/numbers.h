@@ -9,14 +9,14 @@
 
 namespace wick::kernels {
 
-// Of a plain dtype: what its elements are to a buffer (f8e4m3: u8).
+// The buffer element type of a plain dtype (f8e4m3: u8).
 [[nodiscard]] ir::Element element_of(DType dtype);
 // Elements that are only moved, by their size; 8 bytes are two words, so that devices without 64-bit numbers move them too.
 [[nodiscard]] constexpr ir::Element element_of_bytes(uint32_t bytes) {
   return bytes == 1 ? ir::Element::u8 : bytes == 2 ? ir::Element::u16 : ir::Element::u32;
 }
 [[nodiscard]] constexpr uint32_t words_of_bytes(uint32_t bytes) { return bytes < 8 ? 1 : 2; }
-// What a lane computes with: f32 for f32, f16, bf16 and f8e4m3; f64; i32 for i8, i16 and i32; u32 for u8 and u32; i64.
+// The arithmetic type of a dtype: f32 for f32, f16, bf16 and f8e4m3; f64; i32 for i8, i16 and i32; u32 for u8 and u32; i64.
 [[nodiscard]] ir::Type compute_type(DType dtype);
 
 [[nodiscard]] inline ir::Value as_f32(const ir::Value& number) { return cast(ir::Type::f32, number); }

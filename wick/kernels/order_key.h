@@ -14,7 +14,7 @@ struct OrderKey {
 };
 
 [[nodiscard]] constexpr uint32_t key_words(DType dtype) { return dtype == DType::i64 || dtype == DType::f64 ? 2 : 1; }
-// What the elements are to a kernel that reads keys and moves elements: 64-bit ones are pairs of words.
+// The element type for a kernel that reads keys and moves elements: 64-bit ones are pairs of words.
 [[nodiscard]] ir::Element key_element(DType dtype);
 // The key of an element of a buffer of key_element. NaN has the largest key there is, and -0 that of 0.
 [[nodiscard]] OrderKey load_key(const ir::Memory& memory, DType dtype, const ir::Value& index);

@@ -45,7 +45,7 @@ class QuantizedBlocks {
 
 // The formats that QuantizedBlocks reads.
 [[nodiscard]] bool reads_blocks_of(DType dtype) noexcept;
-// What the codebook buffer of a format holds; empty where the kernel has none.
+// Contents of a format's codebook buffer; empty if the kernel has none.
 [[nodiscard]] std::vector<uint32_t> codebook_words(DType dtype);
 [[nodiscard]] bool has_codebook(DType dtype) noexcept;
 // Whether one scale behind the last block is that of all (I2_S).

@@ -19,7 +19,7 @@ struct CacheRows {
   bool interleaved = false;  // pair i of a head is (2i, 2i + 1), else (i, i + pairs)
 };
 
-// What a token's heads need behind their products, in one launch: queries and keys turned, keys and values written into their caches.
+// The step between a token's projections and attention in one launch: RoPE of queries and keys, keys and values written into their caches.
 // Buffers query [tokens, heads, d], key [tokens, kv_heads, d], value [tokens, kv_heads, value_d], table [positions, pairs, 2] of (cos,
 // sin), all f32 and row-major; places: positions and slots [tokens], a row of the table and one of the cache for each token, or for no row
 // -1; keys, values: the caches; turned: the queries. Parameters: count, of all units, heads, kv_heads, units = d / unit,

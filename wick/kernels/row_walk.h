@@ -9,7 +9,7 @@
 
 namespace wick::kernels {
 
-// Who takes a row: a single lane where rows are short or lie across, a group, or the widest group that there is where rows are long and
+// The lanes that process a row: one if rows are short or not contiguous, a group, or the widest possible group if rows are long and
 // few.
 enum class RowLanes : uint8_t { one, group, widest };
 [[nodiscard]] ir::KernelOptions row_options(RowLanes lanes, const DeviceCaps& caps);
@@ -31,7 +31,7 @@ class RowWalk {
   [[nodiscard]] const ir::Value& columns() const noexcept { return columns_; }
   // Calls f with each column of the part that this lane takes.
   void each(const std::function<void(const ir::Value& column)>& f) const;
-  // What every lane has, put together for the part.
+  // Combines the values of all lanes.
   [[nodiscard]] ir::Value together(GroupReduce& group, ir::Reduce op, const ir::Value& value) const;
   // Σ f(column), or the least or greatest.
   [[nodiscard]] ir::Value reduce(GroupReduce& group, ir::Reduce op, const ir::Value& initial,

@@ -38,7 +38,7 @@ class WordSource final : public TileSource {
     // Where a row below the height begins, if not at first + row · row_words.
     std::function<ir::Value(const ir::Value& row)> place = {};
   };
-  // Of the left operand the depth runs along its rows, of the right one down its columns; `across` is where the block begins in the other.
+  // The depth runs along the rows of the left operand and down the columns of the right one; `across` is the block's begin in the other.
   enum class Depth : uint8_t { along_rows, down_columns };
   WordSource(ir::KernelBuilder& k, Matrix matrix, SliceShape shape, Depth depth, ir::Value across);
   void load(const ir::Value& depth) override;
@@ -61,7 +61,7 @@ class UnitSource final : public TileSource {
     WeightUnit numbers;
     ir::Value exists;
   };
-  // Of a slice's row, beginning at a column of it; the slice begins at `depth`.
+  // Reads part of a slice's row, beginning at a column of it; the slice begins at `depth`.
   using Read = std::function<Unit(const ir::Value& row, const ir::Value& column, const ir::Value& depth)>;
   UnitSource(ir::KernelBuilder& k, uint32_t unit, SliceShape shape, Read read);
   void load(const ir::Value& depth) override;
@@ -99,7 +99,7 @@ class TileProduct {
   TileProduct(const TileShape& tile, const TileGroup& group, uint32_t subgroup_size)
       : tile_(tile), group_(group), subgroup_size_(subgroup_size) {}
 
-  // What the group computes, and the depth that it holds in shared memory at a time.
+  // The block of the result that the group computes, and the depth held in shared memory at a time.
   [[nodiscard]] TileShape block() const {
     return {group_.subgroup_rows * group_.tile_rows * tile_.m, group_.subgroup_columns * group_.tile_columns * tile_.n, 2 * tile_.k};
   }

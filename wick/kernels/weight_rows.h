@@ -35,7 +35,7 @@ class UnitReader {
   [[nodiscard]] WeightUnit read(const ir::Value& place) const;
   // Element `column` of the row that begins at `place`.
   [[nodiscard]] ir::Value read_one(const ir::Value& place, const ir::Value& column) const;
-  // Of vectors of 16-bit floats: the buffer, as words of two elements.
+  // The buffer of a vector of 16-bit floats, as words of two elements.
   [[nodiscard]] const ir::Memory& words() const { return *plain_; }
   // How far the next unit is, in what `place` counts.
   [[nodiscard]] uint32_t step() const noexcept { return access_ == RowAccess::blocks ? 1 : unit_; }

@@ -42,7 +42,7 @@ class Shape {
   int rank_ = 0;
 };
 
-// What a function takes as a shape, braces or a Shape, and checks itself, so that an error names the function that the user called. A view:
+// A shape argument, in braces or as a Shape, checked by the function so that an error names the function that the user called. A view:
 // it lives as long as the call.
 class Extents {
  public:

@@ -1,4 +1,4 @@
-// What a plan of attention says: which positions a token sees, and which plans are none.
+// The meaning of an attention plan: which positions a token attends to, and which plans are invalid.
 #pragma once
 
 #include <algorithm>

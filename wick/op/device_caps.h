@@ -1,4 +1,4 @@
-// What a device can do, as plain numbers: filled by its backend, read by whoever chooses or builds a kernel for it.
+// Capabilities of a device as plain numbers, filled by its backend and read by code that selects or builds a kernel.
 #pragma once
 
 #include <array>

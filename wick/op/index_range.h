@@ -1,4 +1,4 @@
-// What every implementation of an op with ids says when one of them is out of range.
+// The error of all implementations of ops with ids for an id that is out of range.
 #pragma once
 
 #include <cstdint>

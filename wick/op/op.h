@@ -275,7 +275,7 @@ struct RopeParams {
   RopeStyle style = RopeStyle::interleaved;
 };
 
-// What becomes of a pair of products, g of the gate's rows and u of the up rows (tensor/ops/linear.h has the formulas' sources).
+// The result for a pair of products, g of the gate's rows and u of the up rows (tensor/ops/linear.h has the formulas' sources).
 // clang-format off
 #define WICK_GATE_KINDS(ROW)                                                           \
   ROW(silu)        /* silu(g) * u */                                                   \
@@ -314,7 +314,7 @@ struct LinearParams {
   float epsilon = 1e-5F;  // of the norm
 };
 
-// What a key/value cache may be stored as.
+// Dtypes of a key/value cache.
 inline constexpr std::array<DType, 4> kCacheDTypes = {DType::f32, DType::f16, DType::bf16, DType::q8_0};
 [[nodiscard]] constexpr bool is_cache_dtype(DType dtype) noexcept {
   return std::find(kCacheDTypes.begin(), kCacheDTypes.end(), dtype) != kCacheDTypes.end();

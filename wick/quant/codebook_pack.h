@@ -1,4 +1,4 @@
-// What the quantizers of IQ2 and IQ3 share: signs set aside, runs fitted to a codebook, scales of four bits.
+// Common parts of the IQ2 and IQ3 quantizers: separated signs, groups fitted to a codebook, four-bit scales.
 #pragma once
 
 #include <algorithm>
@@ -53,7 +53,7 @@ void SignedRun<kRun>::split(const float* in, bool even) {
   }
 }
 
-// What a run became.
+// A fitted group.
 template <size_t kRun>
 struct FittedRun {
   float scale = 0;

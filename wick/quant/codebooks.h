@@ -9,13 +9,13 @@
 
 namespace wick::quant {
 
-// What the digits of a point stand for.
+// Magnitudes of a codebook point's digits.
 inline constexpr std::array<int8_t, 3> kMagnitudesIQ2 = {8, 25, 43};
 inline constexpr std::array<int8_t, 3> kValuesIQ1 = {-1, 0, 1};
 inline constexpr std::array<int8_t, 8> kMagnitudesIQ3_XXS = {4, 12, 20, 28, 36, 44, 52, 62};
 inline constexpr std::array<int8_t, 8> kMagnitudesIQ3_S = {1, 3, 5, 7, 9, 11, 13, 15};
 
-// What each element of IQ1 is moved by, up or down, in units of its scale.
+// The shift of each IQ1 element, up or down, in units of its scale.
 inline constexpr float kShiftIQ1 = 0.125f;
 
 // The points as they are read: kLanes values each.

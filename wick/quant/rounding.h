@@ -1,4 +1,4 @@
-// What makers of blocks ask of floats, defined for every float: conversions to codes, and magnitudes.
+// Float operations of the block quantizers, defined for every float: conversions to codes, and magnitudes.
 #pragma once
 
 #include <algorithm>

@@ -15,7 +15,7 @@
 
 namespace wick {
 
-// What differs from vendor to vendor.
+// Names that differ between vendors.
 struct PlannedProductsNames {
   std::string_view prefix;  // of its functions
   bool names_statuses;      // whether it has a function GetStatusName

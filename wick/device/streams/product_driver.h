@@ -39,7 +39,7 @@ class ProductDriver : public StreamDriver {
   [[nodiscard]] bool multiplies_f8() const noexcept { return multiplies_f8_; }
 
  protected:
-  // What is not installed is left out: add_library().
+  // Libraries that are not installed are left out: add_library().
   [[nodiscard]] virtual std::vector<std::unique_ptr<MatrixLibrary>> open_matrix_libraries() = 0;
   // Adds the library that open() returns; logs a line if it is not installed.
   template <class Open>

@@ -31,12 +31,12 @@ class RunTimeCompiler {
   // Code for that processor, as the vendor's class names it. Errors: CompilerError (kernel_driver.h) with the compiler's log.
   [[nodiscard]] virtual std::vector<std::byte> compile(const std::string& text, const std::string& target,
                                                        std::span<const std::string> options = {}) const = 0;
-  // What its output depends on beside text and options.
+  // The cache key of the output in addition to text and options.
   [[nodiscard]] virtual std::string key(const std::string& target) const = 0;
   [[nodiscard]] const std::string& library() const noexcept { return library_->name(); }
 
  protected:
-  // What texts include: the compiler need not have files.
+  // Headers that texts include, as text: the compiler needs no files.
   struct Headers {
     std::span<const char* const> texts, names;
   };

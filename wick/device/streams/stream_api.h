@@ -90,10 +90,10 @@ struct StreamApi {
   StreamCall<StreamHandle*, StreamHandle, const char*> module_function;
   // function, groups and lanes in x, y and z, bytes of shared memory beside the kernel's own, stream, addresses of the arguments, nullptr
   StreamCall<StreamHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, StreamHandle, void**, void**> launch;
-  // Of a kernel that begins by waiting for the work before it: its groups may take their places while that work still runs. Without an
+  // Launches a kernel that begins by waiting for the work before it: its groups may be scheduled while that work still runs. No
   // address where the driver has no such call.
   StreamCall<const StreamApi&, const StreamLaunch&> launch_early;
-  // Of graphs; without an address where the driver has none.
+  // Graph functions; null if the driver has none.
   StreamCall<StreamHandle, int> capture_begin;  // mode: 2 lets other threads do as they like
   StreamCall<StreamHandle, StreamHandle*> capture_end;
   StreamCall<StreamHandle*, StreamHandle, unsigned long long> graph_instantiate;

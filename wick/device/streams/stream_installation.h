@@ -13,7 +13,7 @@
 
 namespace wick {
 
-// What differs from vendor to vendor.
+// Types and names that differ between vendors.
 template <class Api, class Compiler>
 struct StreamVendor {
   std::shared_ptr<const Api> (*load_driver)();
@@ -39,7 +39,7 @@ struct StreamInstallation {
   [[nodiscard]] StreamDevice with_variant(int index, std::string_view variant, std::span<const std::string_view> all) const;
 };
 
-// What the vendor says of them, but of those that are refused already. Errors: the driver's.
+// The vendor's warnings about devices, except those already refused. Errors: the driver's.
 template <class Api, class Compiler>
 void describe_devices(std::vector<StreamDevice>& devices, const Api& api, const Compiler& compiler,
                       void (*describe)(const Api&, const Compiler&, StreamDevice&)) {

@@ -149,7 +149,7 @@ class StreamQueue final : public Queue,
   [[nodiscard]] std::byte* download_piece();
   // The number of a piece of pinned memory that no readback uses; none where there is no more.
   [[nodiscard]] std::optional<size_t> take_readback_piece();
-  // What this queue does next waits for all that the other has queued.
+  // Makes later work of this queue wait for everything that the other has queued.
   void wait_for(StreamQueue& other);
   void reach(const StreamQueue& other);
 

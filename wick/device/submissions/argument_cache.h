@@ -19,7 +19,7 @@ class ArgumentCache {
  public:
   using Span = BlockSpan<Block>;
 
-  // What make(spans) gave for these buffers and that layout of them, of which each has the span that is bound: 16 bytes at least.
+  // The cached result of make(spans) for these buffers and this layout; each span has at least 16 bytes.
   template <class Make>
   [[nodiscard]] const Made& get(const void* layout, std::span<const BufferArgument> buffers, const Make& make) {
     key_.clear();
@@ -58,7 +58,7 @@ class ArgumentCache {
   };
 
   std::unordered_map<Key, Made, KeyHash> kept_;
-  // Of the launch at hand.
+  // The key of the current launch.
   Key key_;
   std::vector<Span> spans_;
 };

@@ -29,7 +29,7 @@ class ByteKernels {
  private:
   using Made = std::shared_ptr<const Program>;
   [[nodiscard]] const Program& program(Made& made, ir::Kernel (*kernel)());
-  // What a kernel may be given so that it sees these bytes.
+  // A kernel argument that covers these bytes.
   [[nodiscard]] BufferArgument view(Buffer& block, size_t offset, size_t bytes) const noexcept;
   // The place of a byte in that, in units of so many.
   [[nodiscard]] uint32_t place(size_t offset, size_t unit) const noexcept;

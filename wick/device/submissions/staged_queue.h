@@ -53,7 +53,7 @@ class StagedQueue : public BlockQueue<Block>, public ReadbackQueue {
       std::shared_ptr<Staging> memory = bytes > 0 && bytes <= kMaxBytes ? readback_memory() : nullptr;
       if (memory != nullptr) {
         const uint64_t serial = record_to_host(Span::of(source, offset, bytes), *memory);
-        // What comes next belongs to another submission, which this one does not wait for.
+        // Later work belongs to another submission, which this one does not wait for.
         this->submit();
         return std::make_unique<Readback>(this->shared_from_this(), serial, std::move(memory), target, bytes);
       }
@@ -73,7 +73,7 @@ class StagedQueue : public BlockQueue<Block>, public ReadbackQueue {
   virtual void record_from_host(const Staging& source, size_t offset, const Span& target) = 0;
   // Into its first bytes; gives the number of the submission.
   [[nodiscard]] virtual uint64_t record_to_host(const Span& source, const Staging& target) = 0;
-  // What errors call the device.
+  // The device's name in errors.
   [[nodiscard]] virtual std::string place() const = 0;
 
   void record_upload(const std::byte* source, const Span& target) override {

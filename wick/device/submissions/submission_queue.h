@@ -42,7 +42,7 @@ class SubmissionQueue : public Queue, public std::enable_shared_from_this<Submis
   virtual void wait_for_driver(uint64_t serial) = 0;
 
   [[nodiscard]] uint64_t recorded() const noexcept { return submitted_ + 1; }  // the number that the next submission will have
-  // Of the next submission, or of the last where nothing is recorded.
+  // The serial number of the next submission, or of the last one if nothing is recorded.
   [[nodiscard]] uint64_t last_serial() const noexcept { return has_recorded() && !failure_ ? recorded() : submitted_; }
 
   // Takes the device for lost, unless it is that already.

@@ -12,7 +12,7 @@
 
 namespace wick {
 
-// What a compiler made of a text, or why it refused it.
+// The result of compiling a text: a pipeline, or the compiler's error.
 template <class Pipeline>
 struct CompiledText {
   std::optional<Pipeline> pipeline;

@@ -1,4 +1,4 @@
-// What CUDA C++ and HIP C++ have in common.
+// Common parts of CUDA C++ and HIP C++.
 #pragma once
 
 #include "wick/ir/dialect/spellings.h"

@@ -13,7 +13,7 @@
 
 namespace wick::ir {
 
-// What a kernel uses of its language beyond the plain.
+// Language features that a kernel uses beyond the basic ones.
 enum class Feature : uint8_t {
   f16,
   storage_8bit,
@@ -33,7 +33,7 @@ enum class Feature : uint8_t {
 };
 inline constexpr int kFeatureCount = 15;
 
-// What the head of a kernel is written from.
+// Facts about a kernel that its header text depends on.
 struct Usage {
   std::array<bool, kFeatureCount> features{};
   std::vector<TileShape> tile_shapes;          // per tile: of the product that it takes part in

@@ -1,4 +1,4 @@
-// What a kernel uses of its language.
+// Language features used by a kernel.
 #pragma once
 
 #include "wick/ir/dialect/dialect.h"
