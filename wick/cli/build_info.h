@@ -1,4 +1,4 @@
-// What this build is: filled in by CMake.
+// Information about this build, filled in by CMake.
 #pragma once
 
 #include <string>

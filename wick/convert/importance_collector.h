@@ -17,7 +17,7 @@ class ImportanceCollector {
   // input: [tokens, columns] of the weight; see LoadOptions::observe. Errors: invalid_argument if a number is not finite.
   void add(std::string_view weight, const Tensor& input);
 
-  // What was added since the start.
+  // Sums since the start.
   [[nodiscard]] std::map<std::string, ImportanceEntry, std::less<>> entries() const;
 
  private:

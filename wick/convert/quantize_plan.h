@@ -82,7 +82,7 @@ struct PlannedType {
   bool needs_importance = false;  // it is garbage without
 };
 
-// What the rules look at: a file, or a model that is yet to be written.
+// Input of the rules: a file, or a model that is yet to be written.
 struct QuantizeSource {
   std::string architecture;
   int64_t layers = 0;

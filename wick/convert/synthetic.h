@@ -19,7 +19,7 @@ struct SyntheticShape {
   int64_t vocabulary = 0;  // at least 258: every byte, BOS and EOS
   bool tied = true;        // the embedding is the head too
   std::string name;        // "1b"
-  // What the architecture adds: 0 until then.
+  // Sizes that the architecture adds; 0 until then.
   int64_t head_dim = 0;  // 0: width / heads
   int64_t experts = 0, experts_used = 0, expert_width = 0;
 };

@@ -39,7 +39,7 @@ struct SyntheticPlan {
 [[nodiscard]] std::vector<std::string> synthetic_architectures();
 // general.architecture, such as "qwen3moe". Errors: unsupported for a name that is none of synthetic_architectures().
 [[nodiscard]] std::string_view gguf_architecture_of(std::string_view name);
-// What the shape named "1b" means for an architecture; other shapes get the sizes that six numbers leave out.
+// The architecture's variant of a named shape such as "1b"; other shapes get the sizes that six numbers leave out.
 [[nodiscard]] SyntheticShape shape_of_architecture(const SyntheticShape& shape, std::string_view name);
 // The matrices have `dtype`, but for those that are small and f32 in published files.
 [[nodiscard]] SyntheticPlan plan_synthetic(const SyntheticShape& shape, std::string_view name, DType dtype);

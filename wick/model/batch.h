@@ -41,7 +41,7 @@ struct Batch {
   void add(SequenceHandle sequence, int64_t position, std::span<const int32_t> more, Results results,
            std::span<const AdapterUse> adapters = {});
 
-  // What can be told without a pool. Errors: invalid_argument for a batch without a sequence, slices that are not one behind another or
+  // Checks that need no pool. Errors: invalid_argument for a batch without a sequence, slices that are not contiguous or
   // have no tokens, other than one position a token, and a sequence twice; index_out_of_range for a logit row.
   void check() const;
 };

@@ -40,7 +40,7 @@ struct DecoderLayer {
   size_t device = 0;  // of all of it but for mixers of another one
 };
 
-// What a checkpoint's metadata describe. Errors: unsupported for an architecture that Wick has not; ModelConfig::read's.
+// The model that a checkpoint's metadata describe. Errors: unsupported for an unknown architecture; ModelConfig::read's.
 [[nodiscard]] DecoderSpec describe(const Checkpoint& checkpoint);
 
 class DecoderModel final : public LanguageModel {
@@ -70,7 +70,7 @@ class DecoderModel final : public LanguageModel {
 
   // The matrices that adapters may change, by the tensors that hold them.
   [[nodiscard]] std::multimap<std::string, ScaledMatrix*, std::less<>> adaptable();
-  // What the rows from `first` on go through. Errors: invalid_argument for an adapter that the model has not.
+  // Adapters of the rows from `first` on. Errors: invalid_argument for an adapter that the model does not have.
   [[nodiscard]] AdapterNumbers adapter_numbers(const Batch& batch, int64_t first, int64_t count) const;
   // Errors: index_out_of_range for a token outside the vocabulary, and for an earlier one that is not there.
   void check_tokens(const Batch& batch, const Tensor& earlier) const;
@@ -94,7 +94,7 @@ class DecoderModel final : public LanguageModel {
   // The residual stream after the last layer, keys and values having been written to the pool; an empty one if it was to stop. `inputs`:
   // on each device.
   [[nodiscard]] Residual run_layers(std::span<const StepInputs> inputs, const KvPool& pool, const StopCheck& stop) const;
-  // What a part of a batch gives each device. Throws what adapter_numbers throws.
+  // Inputs of each device for a part of a batch. Errors: adapter_numbers's.
   [[nodiscard]] std::vector<StepInputs> inputs_of(const Batch& batch, int64_t first, int64_t count, const KvPlan& plan,
                                                   const Tensor& earlier) const;
   // Before the first step of about so many rows: has its kernels made ready at once, as a device that runs kernels may. `step` queues it.
@@ -110,10 +110,10 @@ class DecoderModel final : public LanguageModel {
   // The same in fewer passes; false, with nothing done, where the block or the device cannot.
   [[nodiscard]] static bool run_fused(const DecoderBlock& block, Residual& residual, const MixerContext& context, size_t device);
   [[nodiscard]] Tensor result_of(Residual& residual, ModelResult result, const std::optional<AdapterRows>& adapters) const;
-  // Of these rows of a part, which ascend.
+  // Results of these rows of a part, in ascending order.
   [[nodiscard]] Tensor result_of_rows(Residual& residual, std::span<const int32_t> rows, ModelResult result,
                                       std::optional<AdapterRows> adapters) const;
-  // Of hidden states after the output norm.
+  // Logits of hidden states after the output norm.
   [[nodiscard]] Tensor logits_of(const Tensor& normed, const std::optional<AdapterRows>& adapters) const;
   [[nodiscard]] const ScaledMatrix& head() const noexcept { return own_head_ ? *own_head_ : embedding_; }
 
@@ -131,7 +131,7 @@ class DecoderModel final : public LanguageModel {
   std::optional<Tensor> head_bias_;            // [vocab]
   std::vector<RopeTable> ropes_, long_ropes_;  // for pools of up to the original context, and for larger ones: longrope
   mutable std::mutex angles_mutex_;
-  // Of as many positions as were ever used.
+  // Cosines and sines of all positions used so far.
   struct Angles {
     std::vector<Tensor> tables;
     int64_t positions = 0;

@@ -98,7 +98,7 @@ enum class Routing {
   sparse_mixer      // Phi 3.5 MoE's: each choice is weighted by a softmax over the scores that are nearly as large (Liu et al. 2024)
 };
 
-// Of `count` feed-forward parts, gated, the router chooses `used` for each token; the result is the sum of theirs, weighted. Weights:
+// Mixture of experts: a router selects `used` of `count` gated parts for each token; the result is their weighted sum. Weights:
 // ffn_gate_inp [count, hidden_size], the stacks ffn_gate_exps, ffn_up_exps and ffn_down_exps [count, rows, columns], biases where the
 // checkpoint has them, and a scale of each expert; gate and up may be one stack, ffn_gate_up_exps. exp_probs_b, if it is there, is added to
 // the scores for the choice alone (DeepSeek-AI 2024).
@@ -115,7 +115,7 @@ struct ExpertsSpec {
   GateKind gate = GateKind::silu;
 };
 
-// What one architecture alone has: it is built in that architecture's file.
+// A part that only one architecture has, built in that architecture's file.
 struct OwnSpec {
   std::string name;  // for people
   std::function<std::unique_ptr<Mixer>(WeightReader& weights, int64_t layer)> build;
@@ -155,7 +155,7 @@ struct DecoderSpec {
 
 // Which layers have some, for Placement::of.
 [[nodiscard]] std::vector<bool> layers_with_experts(const DecoderSpec& model);
-// What a layer's parts are, in one line: "attention 4 heads of 16, 2 kv heads, window 16, …".
+// A layer's parts in one line: "attention 4 heads of 16, 2 kv heads, window 16, …".
 [[nodiscard]] std::string describe_layer(const LayerSpec& layer);
 // The description, a line for each run of equal layers, for `wick inspect --layers`.
 [[nodiscard]] std::vector<std::string> describe_model(const DecoderSpec& model);

@@ -55,9 +55,9 @@ struct LoadOptions {
   std::function<void(int64_t done, int64_t total)> layer_progress = {};
   // Shown the inputs of all weights of the layers, each time the model runs; may be empty.
   InputObserver observe = {};
-  // What keys and values are kept as, one of kCacheDTypes; without it f16, with `precise` f32.
+  // Dtype of the KV cache, one of kCacheDTypes; default f16, with `precise` f32.
   std::optional<DType> kv_type = {};
-  // What another device computes.
+  // Parts of the model on another device.
   PlacementOptions placement = {};
 
   [[nodiscard]] DType cache_dtype() const noexcept { return kv_type.value_or(precise ? DType::f32 : DType::f16); }
@@ -66,7 +66,7 @@ struct LoadOptions {
 // Whether a call is to be given up.
 using StopCheck = std::function<bool()>;
 
-// What a model gives for a batch.
+// The result of a model for a batch.
 enum class ModelResult {
   logits,  // f32 [logit_rows, vocab_size]
   hidden,  // f32 [logit_rows, width]: what the head is multiplied by
@@ -103,7 +103,7 @@ class LanguageModel {
   [[nodiscard]] virtual const Device& device() const noexcept = 0;
   // Which device computes which layer; nullptr: device() computes all.
   [[nodiscard]] virtual const Placement* placement() const noexcept { return nullptr; }
-  // What it keeps of each position.
+  // Layout of the data kept for each position.
   [[nodiscard]] virtual const KvLayout& cache_layout() const noexcept = 0;
   // The device of each layer of cache_layout(); empty: all on device(). For KvPoolOptions::devices.
   [[nodiscard]] virtual std::vector<Device> cache_devices() const { return {}; }
@@ -133,7 +133,7 @@ class LanguageModel {
   [[nodiscard]] virtual std::span<const LoadedAdapter> adapters() const noexcept { return {}; }
 };
 
-// What general.architecture may be.
+// Supported values of general.architecture.
 [[nodiscard]] std::vector<std::string_view> supported_architectures();
 
 // Tokens that go through the layers together.

@@ -1,4 +1,4 @@
-// What to say where a device's memory does not hold a model or its cache: what is needed, what is there, and what would fit.
+// Errors for a model or cache that exceeds a device's memory: what is needed, what is available, and what would fit.
 #pragma once
 
 #include <cstddef>

@@ -11,7 +11,7 @@
 
 namespace wick {
 
-// What of a model another device than the one it is loaded for computes.
+// Layers and experts that another device than the model's computes.
 struct PlacementOptions {
   static constexpr int64_t kAllLayers = std::numeric_limits<int64_t>::max();
 
@@ -33,7 +33,7 @@ struct Placement {
   std::vector<Device> devices;  // each once; the first embeds tokens, has the head, and gives the results
   std::vector<Layer> layers;
 
-  // Of a model with so many layers. `has_experts`: which of them have some. Errors: invalid_argument for numbers below 0, and where there
+  // Placement for a model's layers. `has_experts`: which of them have experts. Errors: invalid_argument for numbers below 0, and if there
   // is no host for what it is to compute.
   [[nodiscard]] static Placement of(const std::vector<bool>& has_experts, const Device& device, const PlacementOptions& options);
 

@@ -14,7 +14,7 @@
 
 namespace wick {
 
-// What launches depend on. A step that is recorded has room for more than its batch needs, so that other batches find it.
+// The sizes that launches depend on. A recorded step is larger than its batch needs, so that other batches can use it.
 struct StepShape {
   int64_t rows = 0, sequences = 0;
   int64_t positions = 0;  // no sequence has more
@@ -24,7 +24,7 @@ struct StepShape {
   friend bool operator==(const StepShape&, const StepShape&) = default;
 };
 
-// Of one pool, whose memory they touch. Not for several threads at once.
+// Recorded steps of one pool, on its memory. Not thread-safe.
 class RecordedSteps {
  public:
   // The most that are kept; the one that was not used for longest goes first.

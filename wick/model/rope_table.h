@@ -35,7 +35,7 @@ struct RopeConfig {
 
 class RopeTable {
  public:
-  // Of texts of up to `context` positions, which matters to longrope alone; 0: the shortest. Errors: invalid_argument for odd or no dims,
+  // Table for texts of up to `context` positions (used by longrope only); 0: the shortest. Errors: invalid_argument for odd or zero dims,
   // and for divisors that are not one a pair.
   explicit RopeTable(const RopeConfig& config, int64_t context = 0);
 
@@ -43,7 +43,7 @@ class RopeTable {
   // Errors: invalid_argument for positions below 0 or beyond 2^31.
   [[nodiscard]] Tensor table(int64_t first, int64_t count, const Device& device) const;
   [[nodiscard]] const std::vector<double>& frequencies() const noexcept { return frequencies_; }
-  // What cosines and sines are multiplied with: attention_factor, and yarn's own factor.
+  // Factor of cosines and sines: attention_factor times yarn's own factor.
   [[nodiscard]] double magnitude() const noexcept { return magnitude_; }
 
  private:

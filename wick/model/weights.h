@@ -21,7 +21,7 @@ namespace wick {
 struct ScaledMatrix {
   Tensor weight;
   double scale = 1;
-  // What of a file `weight` still is; no file if it is memory of its own.
+  // The file that `weight` is mapped from; null if it has its own memory.
   std::shared_ptr<const MappedFile> file = {};
   std::span<const std::byte> data = {};
   // Which rows of which tensor it is: all of "blk.0.attn_q.weight", or some of one that holds several matrices.
@@ -34,7 +34,7 @@ struct ScaledMatrix {
   // once.
   void prepare() const;
 
-  // What a product with `weight` (or a row of it) means.
+  // Scales a product with `weight` (or a row of it).
   [[nodiscard]] Tensor scaled(Tensor product) const { return scale == 1 ? std::move(product) : product * scale; }
 };
 

@@ -38,7 +38,7 @@ class BatchNorm final : public Module {
 
   void visit_tensors(const TensorVisitor& visit) const override;
 
-  // What the layer does to a channel in evaluation: x · scale + shift.
+  // The layer's transformation of a channel in evaluation: x · scale + shift.
   [[nodiscard]] std::pair<Tensor, Tensor> scale_and_shift() const;
   [[nodiscard]] const Var& running_mean() const noexcept { return running_mean_; }
   [[nodiscard]] const Var& running_variance() const noexcept { return running_variance_; }

@@ -24,7 +24,7 @@ struct ConvTransposeConfig {
   int64_t groups = 1;
 };
 
-// What the four layers have in common: a kernel and a bias for each channel of the result.
+// Base of the four convolution layers: a kernel and a bias for each output channel.
 class ConvBase : public Module {
  public:
   [[nodiscard]] const Tensor& weight() const noexcept { return weight_; }

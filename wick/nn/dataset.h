@@ -40,7 +40,7 @@ class Dataset {
 struct DataLoaderOptions {
   int64_t batch_size = 64;
   bool shuffle = false;
-  // Of the order: the same seed gives the same passes.
+  // Seed of the order: the same seed gives the same passes.
   uint64_t seed = 0;
   // Leaves out the last batch if it is not full.
   bool drop_last = false;

@@ -17,7 +17,7 @@ namespace nn {
 // Whether a net is being used or trained: dropout and batch normalisation differ.
 enum class Mode { evaluate, train };
 
-// What a layer is built with that is given its sizes alone: nn::Linear(784, 10). Its parameters are new variables.
+// Options of a layer that is constructed from its sizes alone: nn::Linear(784, 10). Its parameters are new variables.
 struct LayerOptions {
   bool bias = true;
   DType dtype = default_dtype();

@@ -23,7 +23,7 @@ class Recurrent {
   // The states after each step, from a state of zeros, or from that one.
   [[nodiscard]] std::vector<State> seq(const Tensor& x) const { return seq_init(x, zero_state(x.dim(0))); }
   [[nodiscard]] virtual std::vector<State> seq_init(const Tensor& x, const State& state) const = 0;
-  // What the states show to the outside, [batch, steps, hidden]. Errors: invalid_argument for no states.
+  // The states' outputs, [batch, steps, hidden]. Errors: invalid_argument for no states.
   [[nodiscard]] virtual Tensor states_to_tensor(std::span<const State> states) const = 0;
 
  protected:

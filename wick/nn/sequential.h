@@ -50,7 +50,7 @@ class Sequential final : public Module {
   [[nodiscard]] Tensor forward_t(const Tensor& x, Mode mode) const override;
   // The layers' tensors, named by the layers' numbers: "0.weight".
   void visit_tensors(const TensorVisitor& visit) const override;
-  // What each layer gave, in order.
+  // Outputs of all layers, in order.
   [[nodiscard]] std::vector<Tensor> forward_all(const Tensor& x) const;
 
  private:

@@ -13,7 +13,7 @@
 namespace [[gnu::visibility("default")]] wick {
 namespace nn {
 
-// What a layer asks a source for.
+// A layer's request for a tensor.
 struct TensorRequest {
   std::string_view name;
   std::optional<Shape> shape;  // where the layer knows it; whoever asks checks it

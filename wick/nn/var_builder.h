@@ -55,7 +55,7 @@ class VarBuilder {
   [[nodiscard]] Tensor get_with_hints(const Extents& shape, std::string_view name, const Init& init) const;
   // A tensor that a layer writes to itself, such as a running mean: a variable of its own, that no optimizer is told of.
   [[nodiscard]] Var get_buffer(const Extents& shape, std::string_view name, const Init& init) const;
-  // Of whatever shape it has.
+  // Gets a tensor of any shape.
   [[nodiscard]] Tensor get_unchecked(std::string_view name) const { return get_unchecked_dtype(name, dtype_); }
   [[nodiscard]] Tensor get_unchecked_dtype(std::string_view name, DType dtype) const;
   // As it is stored, quantized ones too.

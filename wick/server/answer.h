@@ -14,7 +14,7 @@
 
 namespace wick::server {
 
-// What has come of one choice so far.
+// State of one choice so far.
 struct Choice {
   std::string text;
   std::vector<TokenId> tokens;

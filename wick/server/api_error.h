@@ -29,7 +29,7 @@ class ApiError : public std::exception {
   ApiError(int status, std::string code, std::string message) : status_(status), code_(std::move(code)), message_(std::move(message)) {}
   // 400 INVALID_REQUEST with all violations.
   explicit ApiError(std::vector<Violation> violations);
-  // What the library reports, as a status and a code.
+  // The library's error as a status and a code.
   explicit ApiError(const Error& error);
 
   // The fields that it is about, for the dialects that list them.

@@ -1,4 +1,4 @@
-// What a model writes in a conversation, taken apart as it comes: text, reasoning and tool calls.
+// ChatOutput splits a model's output in a conversation, as it comes, into text, reasoning and tool calls.
 #pragma once
 
 #include <memory>
@@ -26,7 +26,7 @@ class ChatOutput {
   // `rendered`: the prompt as text. `parses_tools`: whether tool calls are parsed, or are text like any other.
   ChatOutput(const Service& service, const std::string& rendered, const ChatPrompt& prompt, bool parses_tools);
 
-  // What the text, in pieces of any size, has in it so far; with the last piece also what was held back.
+  // Parses text, in pieces of any size, and returns what is complete; the last piece also returns held-back text.
   [[nodiscard]] std::vector<ChatPiece> push(std::string_view text);
   // A token and its text: control tokens have none, but tell where reasoning, channels and calls begin.
   [[nodiscard]] std::vector<ChatPiece> push(const TokenEvent& event);

@@ -28,7 +28,7 @@ struct ChatRequest {
   bool continues_last = false;  // the answer goes on with the last message, which is the assistant's
   bool streams = false;
   bool uses_tools = false;  // tool calls in the answer are parsed
-  // What the answer is held to (answer_format.h).
+  // Constraint of the answer (answer_format.h).
   std::optional<AnswerFormat> answer = {};
   ChatRules::Calls calls = ChatRules::Calls::none;
   std::string only_tool = {};  // the one that may be called; empty: any

@@ -27,9 +27,9 @@ struct RequestFault {
   std::string message = {};
 };
 
-// What somebody in front of this server could read in another way, as two requests (RFC 9112, 3.2 and 6.1).
+// Faults that a proxy in front of this server could parse differently, as two requests (RFC 9112, 3.2 and 6.1).
 [[nodiscard]] RequestFault find_framing_fault(const RequestParser& parser);
-// What an error of reading means; nothing where the client has gone. `buffer`: what was not read yet.
+// The meaning of a read error; none if the client has gone. `buffer`: unparsed bytes.
 [[nodiscard]] RequestFault find_read_fault(boost::system::error_code error, bool has_header, const boost::beast::flat_buffer& buffer,
                                            const HttpServerOptions& options);
 

@@ -15,7 +15,7 @@
 
 namespace wick::server {
 
-// What requests of one method and one pattern of paths are given to.
+// The handler for requests of one method and one path pattern.
 struct Route {
   enum class Who { anyone, with_key };
   using Handler = std::function<void(HttpRequest& request, const Exchange& exchange)>;

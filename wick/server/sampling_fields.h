@@ -7,7 +7,7 @@
 
 namespace wick::server {
 
-// What the request does not name is the service's default. Wrong ones are recorded in `fields`. The engine checks token ids against the
+// Unset fields get the service's defaults. Wrong ones are recorded in `fields`. The engine checks token ids against the
 // vocabulary.
 void read_sampling(Fields& fields, const Service& service, SamplingParams& sampling);
 

@@ -14,7 +14,7 @@ namespace wick::server {
 // Any number of threads may use it.
 class Slots {
  public:
-  // What a request has left: prompt and answer.
+  // Keeps the tokens of a finished request: prompt and answer.
   void keep(int64_t slot, std::vector<TokenId> tokens);
   [[nodiscard]] std::vector<TokenId> tokens_of(int64_t slot) const;
   void forget_all();

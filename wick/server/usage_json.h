@@ -1,4 +1,4 @@
-// What a request took, as OpenAI counts it.
+// Token usage of a request, in OpenAI's format.
 #pragma once
 
 #include <vector>

@@ -20,7 +20,7 @@
 
 namespace wick::server {
 
-// What requests get that do not say otherwise.
+// Defaults for requests.
 struct RequestDefaults {
   GenerationParams params = {};            // sampling, stops and ignore_eos of it
   std::optional<int64_t> max_tokens = {};  // -1: as many as the context holds; none: each API's own
@@ -80,7 +80,7 @@ class Worker {
   [[nodiscard]] Json progress() const;
   // Writes each change of progress() to a stream that has begun, and ends it with the last one.
   void follow_progress(const std::shared_ptr<HttpExchange>& exchange);
-  // What the fleet and /info show of this worker.
+  // The worker's record for the fleet and /info.
   [[nodiscard]] Json info() const;
   void post(std::function<void()> work) const { options_.post(std::move(work)); }
   // Unix time, in seconds.

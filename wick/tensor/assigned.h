@@ -1,4 +1,4 @@
-// What functions of tensors begin with, so that their own name is in the error: the null test of their operands, and memory for the result.
+// Checks at the beginning of tensor functions, so that errors name the function: null operands, and memory for the result.
 #pragma once
 
 #include <initializer_list>

@@ -60,7 +60,7 @@ struct BackwardOptions {
   bool create_graph = false;
   // The result has the gradients of intermediate tensors too, not only those of variables.
   bool keep_intermediates = false;
-  // Of the root; ones where none is given.
+  // Gradient of the root; ones if absent.
   std::optional<Tensor> gradient = std::nullopt;
 };
 

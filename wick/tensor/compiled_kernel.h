@@ -15,7 +15,7 @@
 
 namespace [[gnu::visibility("default")]] wick {
 
-// What a launch gives for one buffer of the kernel: a tensor, or an operand of a custom op.
+// Argument for one buffer of a kernel: a tensor, or an operand of a custom op.
 class KernelBuffer {
  public:
   KernelBuffer(const Tensor& tensor) : storage_(*tensor.storage()), layout_(tensor.layout()), tracked_(tensor.is_tracked()) {}  // NOLINT
@@ -31,7 +31,7 @@ class KernelBuffer {
   bool tracked_ = false;
 };
 
-// Of the type that the kernel declares.
+// Argument for a parameter, of the type that the kernel declares.
 using KernelParameter = std::variant<uint32_t, int32_t, float>;
 
 class CompiledKernel {

@@ -19,7 +19,7 @@ template <class T>
 [[nodiscard]] SharedStorage storage_from_slice(const Device& device, std::span<const T> values) {
   return Tensor::from_span(values, {static_cast<int64_t>(values.size())}, device).storage();
 }
-// Of nested braces, in row-major order.
+// Storage with the elements of nested braces, in row-major order.
 template <class T>
 [[nodiscard]] SharedStorage storage(const Device& device, const Nested<T>& values) {
   return Tensor::of<T>(values, device).storage();

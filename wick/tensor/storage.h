@@ -37,12 +37,12 @@ class Storage {
   [[nodiscard]] const std::shared_ptr<Buffer>& shared_buffer() const noexcept { return buffer_; }
   // How often the elements were written to: a tape that has saved a tensor sees by it whether they are still the same.
   [[nodiscard]] uint64_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
-  // What was prepared of the old elements goes.
+  // Also drops the prepared form of the old elements.
   void bump_version() const noexcept {
     version_.store(version() + 1, std::memory_order_relaxed);
     if (prepared_ != nullptr) prepared_.reset();
   }
-  // What the device made of a weight (device/prepared_weight.h); nullptr: nothing.
+  // The device's prepared form of a weight (device/prepared_weight.h); nullptr: none.
   [[nodiscard]] const PreparedWeight* prepared() const noexcept { return prepared_.get(); }
   // Not while another thread uses the storage.
   void set_prepared(std::shared_ptr<const PreparedWeight> prepared) const noexcept { prepared_ = std::move(prepared); }
@@ -69,7 +69,7 @@ class Storage {
                    const Layout& third_layout, const InplaceOp3& op) const;
   [[nodiscard]] SharedStorage unary_impl(const UnaryParams& params, const Layout& layout) const;
   [[nodiscard]] SharedStorage binary_impl(BinaryKind kind, const Storage& rhs, const Layout& layout, const Layout& rhs_layout) const;
-  // Of one-dimensional convolutions the second number of each pair counts.
+  // One-dimensional convolutions use the second number of each pair.
   [[nodiscard]] SharedStorage conv1d(const Layout& layout, const Storage& kernel, const Layout& kernel_layout,
                                      const ConvParams& params) const;
   [[nodiscard]] SharedStorage conv_transpose1d(const Layout& layout, const Storage& kernel, const Layout& kernel_layout,

@@ -23,10 +23,10 @@ class GradStore;
 
 namespace wick {
 
-// What the gradient of one op sees when `backward` comes by.
+// The inputs of an op's gradient function in `backward`.
 class GradientContext {
  public:
-  // Of the op's (first) result: its shape and dtype.
+  // Gradient of the op's (first) result, with its shape and dtype.
   [[nodiscard]] const Tensor& gradient() const noexcept { return gradient_; }
   // An operand, and the result, as they were. Errors: invalid_argument where they have been written to since.
   [[nodiscard]] Tensor input(size_t index) const;

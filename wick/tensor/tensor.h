@@ -265,7 +265,7 @@ class Tensor {
   // The elements on and below (above) a diagonal of the last two dimensions, zeros elsewhere; diagonal 0 is the main one, 1 the one above.
   [[nodiscard]] Tensor tril(int diagonal = 0) const;
   [[nodiscard]] Tensor triu(int diagonal = 0) const;
-  // Of a vector: zeros with its elements on diagonal `offset`. Of a matrix: that diagonal, a view.
+  // For a vector: zeros with its elements on diagonal `offset`. For a matrix: that diagonal, a view.
   [[nodiscard]] Tensor diag(int offset = 0) const;
 
   // --- Elements to the host ---
@@ -357,11 +357,11 @@ class Tensor {
   [[nodiscard]] Tensor add(const Tensor& other) const;
   [[nodiscard]] Tensor sub(const Tensor& other) const;
   [[nodiscard]] Tensor mul(const Tensor& other) const;
-  // Of integers: toward zero; by zero it gives 0.
+  // Integer division rounds toward zero; division by zero gives 0.
   [[nodiscard]] Tensor div(const Tensor& other) const;
   [[nodiscard]] Tensor pow(const Tensor& other) const;
-  // What division toward zero leaves, with this tensor's sign; and toward minus infinity, with other's sign, as % in Python. Of integers by
-  // zero: 0.
+  // Remainder of division toward zero, with this tensor's sign; of division toward minus infinity, with other's, as % in Python. Integers
+  // by zero: 0.
   [[nodiscard]] Tensor fmod(const Tensor& other) const;
   [[nodiscard]] Tensor remainder(const Tensor& other) const;
   // The quotient toward minus infinity.
@@ -494,10 +494,10 @@ class Tensor {
   // [..., m, k] · [..., k, n]; batch dimensions broadcast.
   [[nodiscard]] Tensor matmul(const Tensor& other) const;
   [[nodiscard]] Tensor broadcast_matmul(const Tensor& other) const { return matmul(other); }
-  // Of two vectors; of a matrix and a vector.
+  // Product of two vectors; of a matrix and a vector.
   [[nodiscard]] Tensor dot(const Tensor& other) const;
   [[nodiscard]] Tensor mv(const Tensor& vector) const;
-  // Of two vectors of lengths m and n: [m, n], each element a product of theirs.
+  // Outer product of two vectors of lengths m and n: [m, n].
   [[nodiscard]] Tensor outer(const Tensor& other) const;
 
   // --- By index: ops/indexing.h, ops/gather.h ---
@@ -604,7 +604,7 @@ class Tensor {
     return *this;
   }
   void check_reach() const;
-  // What the functions above say of their arguments, naming `function`.
+  // Argument checks of the functions above; errors name `function`.
   static void check_elements(std::string_view function, size_t given, const Shape& shape);
   void check_rank(std::string_view function, int rank) const;
 

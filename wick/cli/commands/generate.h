@@ -1,4 +1,4 @@
-// What `wick run` and the workers share: the flags of a generation, and running it on the terminal or through a pipe.
+// Common parts of `wick run` and the workers: flags of a generation, and running it on the terminal or through a pipe.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ struct GenerateOptions {
 
 void add_generate_flags(Flags& flags, GenerateOptions& options, Console& console);
 
-// What only the model tells: its own sampling, where flags say nothing else, and the tokens of words: the form of the text, DRY's breakers.
+// Completes options that need the model: its own sampling parameters for unset flags, and tokens: the output format, DRY's breakers.
 // Errors: resolve_sampling's; invalid_argument and unsupported, naming the flag or the part of the format.
 void resolve_with_model(const Console& console, GenerateOptions& options, const LoadedModel& loaded);
 

@@ -1,4 +1,4 @@
-// What `wick inspect` shows of files that are named tensors and little else: safetensors, npy, npz, PyTorch.
+// `wick inspect` for files of named tensors: safetensors, npy, npz, PyTorch.
 #pragma once
 
 #include <string>

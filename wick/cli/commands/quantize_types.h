@@ -1,4 +1,4 @@
-// What a user chooses a quantization by: its size and what it is good for.
+// Descriptions of quantization types for users: size and purpose.
 #pragma once
 
 #include <string>

@@ -34,7 +34,7 @@ struct ServingOptions {
   [[nodiscard]] bool is_asked_for() const noexcept { return port.has_value() || !serve.http.unix_socket.empty(); }
 };
 
-// What is served, and where.
+// The model that is served, and its device.
 struct ServedModel {
   std::string model;  // as --model has it
   int64_t context = 0;
@@ -48,7 +48,7 @@ struct ServedModel {
 };
 
 void add_serving_flags(Flags& flags, ServingOptions& options);
-// What requests get that do not say otherwise: the flags that `wick run` has for its one prompt.
+// Defaults for requests: the flags that `wick run` has for its prompt.
 void add_request_defaults(Flags& flags, ServedModel& served);
 // The flags that the fleet's hive writes; they are in no help text.
 void add_fleet_flags(Flags& flags, ServingOptions& options);

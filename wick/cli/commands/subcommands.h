@@ -25,7 +25,7 @@ struct CommandGroup {
   std::span<const Subcommand> subcommands;
 };
 
-// What is known of the group and of all below it. The console is as before afterwards.
+// Records of the group and of all commands in it. Leaves the console unchanged.
 [[nodiscard]] CommandRecord describe(Console& console, const CommandGroup& group);
 
 // Runs the subcommand that the first argument names, or prints the help text. Errors: invalid_argument where there is none.

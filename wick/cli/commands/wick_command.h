@@ -8,7 +8,7 @@ namespace wick {
 
 [[nodiscard]] int run_wick(Console& console, const Arguments& arguments);
 
-// What is known of wick and all of its subcommands.
+// Records of wick and all of its subcommands.
 [[nodiscard]] CommandRecord describe_wick(Console& console);
 
 // The bodies of the subcommands. The program's name is that of the subcommand: "wick bench".

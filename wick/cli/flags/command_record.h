@@ -1,4 +1,4 @@
-// What is known of a command: help texts, man pages and completions of shells are made from it.
+// A CommandRecord describes a command: source of help texts, man pages and shell completions.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace wick {
 
-// What is known of a flag or an argument.
+// Description of a flag or an argument.
 struct FlagRecord {
   std::string name;                  // "--model"; of an argument "IN"
   std::string short_name = {};       // "-m", or empty
@@ -55,7 +55,7 @@ struct CommandRecord {
 [[nodiscard]] std::string usage_of(const CommandRecord& command);
 // The headings of the flags in their order, what every command has last.
 [[nodiscard]] std::vector<std::string> groups_of(const CommandRecord& command);
-// What --help prints.
+// The text of --help.
 [[nodiscard]] std::string help_text(const CommandRecord& command);
 
 }  // namespace wick

@@ -20,7 +20,7 @@ inline constexpr std::array<std::string_view, 3> kShellNames = {"bash", "zsh", "
 [[nodiscard]] std::string zsh_completion(const CommandRecord& program);
 [[nodiscard]] std::string fish_completion(const CommandRecord& program);
 
-// What the scripts share.
+// Common parts of the scripts.
 // "wick-worker-cpu": "_wick_worker_cpu", the name of a function.
 [[nodiscard]] std::string function_name(std::string_view program);
 // The text within single quotes of sh: "it's" is 'it'\''s'.

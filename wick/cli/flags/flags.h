@@ -38,7 +38,7 @@ class Flags {
   struct Flag;
 
  public:
-  // What was added, to say more of it.
+  // An added flag, for setting further properties.
   class Added {
    public:
     Added& required();
@@ -107,7 +107,7 @@ class Flags {
   // Once parsed: the flags of these parts of the help text that were on the command line.
   [[nodiscard]] std::vector<std::string> typed(std::initializer_list<std::string_view> groups) const;
 
-  // Of all flags and arguments, in the order in which they were added.
+  // All flags and arguments, in the order in which they were added.
   [[nodiscard]] std::vector<FlagRecord> records() const;
   [[nodiscard]] CommandRecord record() const;
 

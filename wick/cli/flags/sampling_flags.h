@@ -13,7 +13,7 @@
 
 namespace wick {
 
-// What flags of sampling say: changes of a model's own parameters, and words that a vocabulary turns into tokens.
+// Values of the sampling flags: changes to a model's own parameters, and words that its vocabulary turns into tokens.
 struct SamplingFlags {
   std::vector<std::function<void(SamplingParams&)>> changes = {};
   std::vector<std::string> dry_breakers = {};  // none: a line break, ':', '"' and '*', as llama.cpp has it
@@ -24,7 +24,7 @@ struct SamplingFlags {
 
 void add_sampling(Flags& flags, SamplingFlags& given);
 
-// What the model's files say (read_model_sampling), which is noted, and flags in its place. Errors: read_model_sampling's;
+// Parameters from the model's files (read_model_sampling), with a note, overridden by flags. Errors: read_model_sampling's;
 // invalid_argument naming the flag, for tokens that are not in the vocabulary.
 [[nodiscard]] SamplingParams resolve_sampling(const SamplingFlags& given, const Checkpoint& file, const Tokenizer& tokenizer,
                                               const Console& console);

@@ -17,7 +17,7 @@ class Sha256 {
   Sha256& operator=(const Sha256&) = delete;
 
   void add(std::span<const std::byte> bytes);
-  // Of all bytes added, as 64 hexadecimal digits; afterwards it begins anew.
+  // Hash of all bytes added, as 64 hexadecimal digits; resets the state.
   [[nodiscard]] std::string finish();
 
  private:

@@ -1,4 +1,4 @@
-// What wick bench measured, as tables and as JSON.
+// Results of wick bench, as tables and as JSON.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -16,7 +16,7 @@ enum class BenchFormat { table, markdown, csv, jsonl, json };
 // "table", "md", "csv", "jsonl" or "json". Errors: invalid_argument.
 [[nodiscard]] BenchFormat parse_bench_format(std::string_view flag, std::string_view text);
 
-// What stays the same in one run of the program.
+// Values that stay constant during one run of the program.
 struct BenchMachine {
   std::string cpu;     // the processor's name; empty if not known
   std::string commit;  // of the build

@@ -20,7 +20,7 @@ enum class TensorKind { norm, projection, embedding, other };
 // By the tensor's name and shape.
 [[nodiscard]] TensorKind kind_of(const CheckpointTensor& tensor);
 
-// Of the dequantized numbers.
+// Statistics of dequantized values.
 struct TensorStatistics {
   std::string name;
   TensorKind kind = TensorKind::other;
@@ -41,7 +41,7 @@ struct Bounds {
   double high = 0;
 };
 
-// What tensors whose names the pattern finds must be like. The first rule that finds a name counts.
+// Bounds for tensors whose names match the pattern. The first rule that matches applies.
 struct PolicyRule {
   std::string pattern;
   std::shared_ptr<const Regex> regex;
@@ -61,7 +61,7 @@ struct Policy {
 // Errors: not_found, io; invalid_argument, naming the rule.
 [[nodiscard]] Policy read_policy(const std::string& path);
 
-// What is wrong with a tensor, a sentence each; numbers that are not finite always are.
+// Faults of a tensor, one sentence each; non-finite values always count.
 [[nodiscard]] std::vector<std::string> violations(const Policy& policy, const TensorStatistics& statistics);
 
 }  // namespace wick

@@ -24,12 +24,12 @@ struct RequestLoad {
   std::vector<std::string> adapters = {};  // of the engine: the requests go through them in turns, each through one
 };
 
-// Of sorted values, in seconds.
+// Percentiles in seconds.
 struct Percentiles {
   double median = 0, p90 = 0, p99 = 0, maximum = 0;
 };
 
-// Of values in any order; zeros of none.
+// Percentiles of values in any order; zeros if there are none.
 [[nodiscard]] Percentiles percentiles_of(std::vector<double> values);
 
 struct LoadResult {

@@ -18,7 +18,7 @@ struct SpeedOptions {
   bool all_logits = false;      // prefill gives those of every token, and is run gen_tokens times: short prompts take no time
 };
 
-// Of the repetitions; zeros if nothing was measured.
+// Statistics of the repetitions; zeros if nothing was measured.
 struct Summary {
   std::vector<double> samples = {};  // in their order
   double mean = 0;

@@ -18,9 +18,9 @@ class RunningMean {
   }
   [[nodiscard]] int64_t count() const noexcept { return count_; }
   [[nodiscard]] double mean() const noexcept { return mean_; }
-  // Of the values, with count - 1 degrees of freedom; 0 for fewer than two.
+  // Standard deviation with count - 1 degrees of freedom; 0 for fewer than two values.
   [[nodiscard]] double deviation() const noexcept { return count_ < 2 ? 0 : std::sqrt(squares_ / static_cast<double>(count_ - 1)); }
-  // Of the mean.
+  // Standard error of the mean.
   [[nodiscard]] double error() const noexcept { return count_ < 2 ? 0 : deviation() / std::sqrt(static_cast<double>(count_)); }
 
  private:

@@ -14,7 +14,7 @@ namespace wick {
 class Checkpoint;
 struct ModelConfig;
 
-// What a key of config.json is for, in addition to the rows that all architectures share (hugging_face_names.cpp).
+// The canonical key of a key of config.json, in addition to the rows that all architectures share (hugging_face_names.cpp).
 struct ConfigRow {
   enum class Use {
     read,            // under `canonical`, "<architecture>." omitted
@@ -88,7 +88,7 @@ struct Architecture {
 [[nodiscard]] std::span<const Architecture* const> architectures();
 // nullptr if there is none.
 [[nodiscard]] const Architecture* find_architecture(std::string_view name);
-// Of a class of transformers, such as "LlamaForCausalLM".
+// Finds an architecture by the class name in transformers, such as "LlamaForCausalLM".
 [[nodiscard]] const Architecture* find_architecture_of_class(std::string_view name);
 
 }  // namespace wick

@@ -57,7 +57,7 @@ class Checkpoint {
   [[nodiscard]] static Checkpoint view(const GgufFile& file);
   explicit Checkpoint(GgufFile file);
 
-  // What the architecture's tables have made of a folder.
+  // A folder's metadata and tensors by canonical names.
   struct Folder {
     std::filesystem::path path;
     const Architecture* architecture = nullptr;
@@ -75,7 +75,7 @@ class Checkpoint {
   // nullptr for a folder.
   [[nodiscard]] const GgufFile* gguf() const noexcept { return gguf_.get(); }
   [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_; }
-  // Of the files' queries and keys, where the architecture rotates them. Its GGUF files may differ from its folders.
+  // RoPE style of the stored queries and keys. An architecture's GGUF files may differ from its folders.
   [[nodiscard]] RopeStyle rope_style(const Architecture& architecture) const noexcept;
 
   [[nodiscard]] std::span<const CheckpointTensor> tensors() const noexcept { return tensors_; }

@@ -1,4 +1,4 @@
-// What a folder's generation_config.json says of sampling, by the keys that GGUF files have for it.
+// Sampling parameters in a folder's generation_config.json, by GGUF's keys.
 #pragma once
 
 #include "wick/model/checkpoint/checkpoint.h"

@@ -26,7 +26,7 @@ namespace wick {
 // and configuration contradict each other.
 [[nodiscard]] Checkpoint open_hugging_face(const std::filesystem::path& folder);
 
-// What a configuration says, by canonical keys.
+// A configuration by canonical keys.
 struct TranslatedConfig {
   const Architecture* architecture = nullptr;
   std::vector<std::pair<std::string, GgufValue>> metadata = {};
@@ -48,7 +48,7 @@ inline constexpr const char* kRotaryFactor = "partial_rotary_factor";
 // for keys and values that change what is computed and that it has not. Each names the file, the key and the value.
 [[nodiscard]] TranslatedConfig parse_model_config(std::span<const std::byte> text, const std::string& name);
 
-// What a folder's tensor is.
+// The canonical tensor for a tensor of a folder.
 struct CanonicalTensor {
   std::string name;    // its own where no table has it, and empty where nothing is computed with it
   std::string second;  // of the second half, where it holds two

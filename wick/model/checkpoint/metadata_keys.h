@@ -11,7 +11,7 @@ namespace wick {
 
 class Checkpoint;
 
-// What a key "<architecture>.<name>" means to the model that reads it.
+// The role of a key "<architecture>.<name>" for the model that reads it.
 enum class KeyUse {
   read,        // the configuration reads the key and honours every value that it accepts
   harmless,    // no value changes a logit

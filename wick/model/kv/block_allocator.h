@@ -17,7 +17,7 @@ namespace wick {
 struct ContentHash {
   uint64_t first = 0, second = 0;
   friend auto operator<=>(const ContentHash&, const ContentHash&) = default;
-  // Of this run with more tokens behind it.
+  // Hash of this run followed by more tokens.
   [[nodiscard]] ContentHash followed_by(std::span<const int32_t> tokens) const;
 };
 
@@ -39,7 +39,7 @@ class BlockAllocator {
   void share(int32_t block);
   void release(int32_t block);
 
-  // What a block holds; does nothing where another block holds the same.
+  // Sets a block's content hash; does nothing if another block has the same one.
   void name(int32_t block, const ContentHash& content);
   // The same of a block that holds `tokens` behind the text `before`, so that find_longest() knows it.
   void name(int32_t block, const ContentHash& before, std::span<const int32_t> tokens);

@@ -1,4 +1,4 @@
-// What a model keeps of each position, layer by layer: the shape of its KvPool.
+// A KvLayout lists what a model keeps of each position, layer by layer: the shape of its KvPool.
 #pragma once
 
 #include <algorithm>

@@ -54,7 +54,7 @@ class KvPool {
   [[nodiscard]] const KvLayout& layout() const noexcept { return layout_; }
   [[nodiscard]] const KvPoolOptions& options() const noexcept { return options_; }
   [[nodiscard]] int64_t block_size() const noexcept { return options_.block_size; }
-  // What the pool's tensors take.
+  // Bytes of the pool's tensors.
   [[nodiscard]] int64_t bytes() const noexcept;
 
   // --- Sequences. Errors of all that take a handle: invalid_argument for one of another pool, one that was freed, and while a step is
@@ -92,10 +92,10 @@ class KvPool {
 
   // --- Memory ---
 
-  // Of one layer, in the layout's order: keys [kv_heads, slots, key_dim], values [kv_heads, slots, value_dim].
+  // Tensors of one layer, in the layout's order: keys [kv_heads, slots, key_dim], values [kv_heads, slots, value_dim].
   [[nodiscard]] const Tensor& keys(int64_t layer) const;
   [[nodiscard]] const Tensor& values(int64_t layer) const;
-  // Of one recurrent layer: f32 [slabs, numbers].
+  // States of one recurrent layer: f32 [slabs, numbers].
   [[nodiscard]] const Tensor& states(int64_t layer) const;
   [[nodiscard]] int64_t groups() const noexcept { return static_cast<int64_t>(groups_.size()); }
   [[nodiscard]] int64_t group_of(int64_t layer) const;
@@ -111,7 +111,7 @@ class KvPool {
   // Tokens of prompts that create_from_prefix was asked for, and that it found.
   [[nodiscard]] int64_t prefix_tokens_asked() const noexcept { return prefix_asked_; }
   [[nodiscard]] int64_t prefix_tokens_found() const noexcept { return prefix_found_; }
-  // What its device has recorded of steps on this memory.
+  // Steps recorded on this memory.
   [[nodiscard]] RecordedSteps& recorded_steps() noexcept { return recorded_; }
   // Gives up what is kept of sequences that are gone.
   void forget_prefixes();
@@ -166,7 +166,7 @@ class KvPool {
   // Names the full blocks from position `from` on; the last one, which is not full, when the sequence goes.
   void name_blocks(Sequence& sequence, int64_t from);
   void name_last_blocks(const Sequence& sequence);
-  // What stands before a block of the sequence.
+  // Hash of the tokens before a block of the sequence.
   [[nodiscard]] static const ContentHash& before(const Sequence& sequence, size_t block) {
     return block == 0 ? sequence.root : sequence.contents[block - 1];
   }

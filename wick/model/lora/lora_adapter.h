@@ -26,7 +26,7 @@ struct LoraMatrix {
   [[nodiscard]] std::vector<float> to_floats() const;
 };
 
-// What is added to one matrix [rows, columns] of the model: scale · b · a.
+// The addition to one matrix [rows, columns] of the model: scale · b · a.
 struct LoraPair {
   std::string weight;  // canonical: "blk.0.attn_q.weight"
   LoraMatrix a;        // [rank, columns]

@@ -18,7 +18,7 @@ struct AdapterRows {
   Tensor scales;  // f32 [rows, used, 1]
 };
 
-// What is to be added to the products of x [rows, columns]: f32 [rows, rows of the matrix].
+// The addition to the products of x [rows, columns]: f32 [rows, rows of the matrix].
 [[nodiscard]] Tensor adapter_product(const Tensor& x, const LoraStack& stack, const AdapterRows& adapters, LinearParams params);
 
 }  // namespace wick

@@ -27,7 +27,7 @@ struct BatchPlaces {
   std::vector<Tensor> angles;  // a table without pairs, then for each of DecoderSpec::ropes its table of rotations
 };
 
-// What all mixers of a step read.
+// Inputs common to all mixers of a step.
 struct MixerContext {
   const BatchPlaces& places;
   const KvPool& pool;
@@ -52,7 +52,7 @@ class Mixer {
   Mixer(const Mixer&) = delete;
   Mixer& operator=(const Mixer&) = delete;
 
-  // Of the normalized residual stream [rows, hidden_size]: what is to be added to it.
+  // The addition to the residual stream for its normalized rows [rows, hidden_size].
   [[nodiscard]] virtual Tensor forward(const Tensor& normed, const MixerContext& context) const = 0;
   // x + forward(norm(x)), the norm computed by the first products and the sum by the last one: fewer passes over x, and fewer launches.
   // Nothing where this mixer or the device cannot.
@@ -60,7 +60,7 @@ class Mixer {
     (void)x, (void)norm, (void)context;
     return std::nullopt;
   }
-  // What is multiplied in every step.
+  // Matrices multiplied in every step.
   [[nodiscard]] virtual std::vector<const ScaledMatrix*> matrices() const = 0;
   // Those whose products go through MixerContext::adapted, so that adapters may change them.
   [[nodiscard]] virtual std::vector<ScaledMatrix*> adaptable() { return {}; }
@@ -71,7 +71,7 @@ class Norm {
   // `prefix`: "blk.3." or nothing.
   Norm(const NormSpec& spec, WeightReader& weights, const std::string& prefix, int64_t length);
   [[nodiscard]] Tensor operator()(const Tensor& x) const;
-  // Of x + y, which x becomes.
+  // Adds y to x in place and returns x.
   [[nodiscard]] Tensor add(Tensor& x, const Tensor& y) const;
   // Whether linear can compute it: no mean, no bias.
   [[nodiscard]] bool is_rms() const noexcept { return kind_ == NormKind::rms && !bias_; }
@@ -99,7 +99,7 @@ struct MixerPlace {
 [[nodiscard]] std::unique_ptr<Mixer> build_experts(const ExpertsSpec& spec, WeightReader& weights, const MixerPlace& place);
 [[nodiscard]] std::unique_ptr<Mixer> build_mixer(const PartSpec& part, WeightReader& weights, const MixerPlace& place);
 
-// What the part keeps of each position; nothing if it does not attend.
+// Data that the part keeps of each position; none if it does not attend.
 [[nodiscard]] std::optional<KvLayer> cached_layer(const PartSpec& part, DType dtype);
 // A bias for linear to add.
 [[nodiscard]] inline const Tensor* pointer_to(const std::optional<Tensor>& bias) { return bias ? &*bias : nullptr; }

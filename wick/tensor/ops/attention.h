@@ -14,7 +14,7 @@ struct AttentionPlan {
   Tensor table;    // [sequences, blocks]
 };
 
-// What scores may meet besides, f32; AttentionParams' has_… follow from it.
+// Additional inputs of the scores, f32; AttentionParams' has_… follow from them.
 struct AttentionBiases {
   std::optional<Tensor> sinks = std::nullopt;   // [heads]
   std::optional<Tensor> slopes = std::nullopt;  // [heads]

@@ -17,7 +17,7 @@ namespace wick {
   return {&storage.buffer(), tensor.dtype(), &tensor.layout(), storage.prepared()};
 }
 
-// What a device lacks for numbers of that dtype: "the device has no f64 arithmetic"; empty if nothing.
+// The capability for that dtype that a device does not have: "the device has no f64 arithmetic"; empty if none.
 [[nodiscard]] std::string_view missing_ability(const DeviceCaps& caps, DType dtype) noexcept;
 // The device's own implementation of a kind of an op, or that by portable kernels; nullptr if there is neither.
 [[nodiscard]] OpFunction implementation(const Runtime& runtime, OpId op, int kind, DType dtype) noexcept;

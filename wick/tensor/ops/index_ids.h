@@ -1,4 +1,4 @@
-// What ops with ids share: the dtypes that ids may have, and their reading in the reference loops.
+// Common parts of ops with ids: allowed dtypes, and reading ids in the reference loops.
 #pragma once
 
 #include <limits>
@@ -14,7 +14,7 @@ void check_id_dtype(std::string_view op, const Tensor& ids);
 // `shape` with another extent along dim.
 [[nodiscard]] Shape with_extent(const Shape& shape, int dim, int64_t extent);
 
-// What checked_ids and chosen_places give for the id that means "nothing" (op/op.h).
+// The result of checked_ids and chosen_places for the id that means "none" (op/op.h).
 inline constexpr size_t kNothing = std::numeric_limits<size_t>::max();
 
 // The ids as numbers. Errors: index_out_of_range for one that is not in [0, extent) and does not mean "nothing".

@@ -12,7 +12,7 @@ namespace [[gnu::visibility("default")]] wick {
 
 inline constexpr size_t kMaxLinearWeights = 3;
 
-// What goes into the product beside x and the weights; each is left out where it is null. The result is that of the plain ops, one after
+// Inputs of the product in addition to x and the weights; null ones are left out. The result is that of the plain ops, one after
 // the other; a device that declares so (Runtime::fused_linear_rows) computes all of it in one call.
 struct LinearFusion {
   const Tensor* norm = nullptr;  // [k]: x goes through rms_norm(x, norm, epsilon) first

@@ -1,4 +1,4 @@
-// What linear and linear_experts check of their operands, and what their reference loops share.
+// Operand checks of linear and linear_experts, and common parts of their reference loops.
 #pragma once
 
 #include <cmath>

@@ -25,7 +25,7 @@ using ReferenceFunction = void (*)(const void* params, std::span<const Reference
 // Why no device carries out the op on that dtype of its defining operand; empty if every device should.
 using HoleFunction = std::string_view (*)(DType dtype);
 
-// What becomes of gradients.
+// How an op handles gradients.
 //   function: `gradient` passes them on.
 //   none: the result does not depend on its operands in a way that has a derivative (indices, comparisons): it is not tracked.
 //   missing: there is none, and a tracked operand is refused.

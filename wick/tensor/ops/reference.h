@@ -10,7 +10,7 @@ namespace wick {
 
 // A whole number read from an operand as an integer; saturates where i64 ends.
 [[nodiscard]] int64_t as_integer(double value) noexcept;
-// What is left of `value` in that integer dtype: its low bits, as two's complement has them.
+// `value` wrapped to that integer dtype: its low bits in two's complement.
 [[nodiscard]] double wrap_integer(DType dtype, int64_t value) noexcept;
 
 // Σ a[i] · b[i], in four sums that do not wait for one another.

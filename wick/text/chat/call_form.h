@@ -34,7 +34,7 @@ struct CallForm {
 // called; empty: any. Errors: invalid_argument for tools that are no list of functions, and where `only` is none of them.
 [[nodiscard]] OutputFormat calls_of_form(const CallForm& form, const std::string& tools, const std::string& only, bool parallel);
 
-// What of the tools' schemas can be enforced in calls.
+// The parts of the tools' schemas that calls can be constrained to.
 struct EnforceableTools {
   struct Refusal {
     size_t index = 0;  // of the tool

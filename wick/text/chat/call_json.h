@@ -8,7 +8,7 @@
 
 namespace wick {
 
-// What JSON allows between its tokens.
+// Whitespace that JSON allows between tokens.
 [[nodiscard]] constexpr bool is_json_blank(char byte) noexcept { return byte == ' ' || byte == '\n' || byte == '\t' || byte == '\r'; }
 
 class CallJson {

@@ -7,7 +7,7 @@
 
 namespace wick {
 
-// What a mark in the text means.
+// The meaning of a mark in the text.
 enum class Mark : uint8_t {
   reasoning_begin,
   reasoning_end,

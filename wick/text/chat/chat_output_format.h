@@ -1,4 +1,4 @@
-// What a model may write in a conversation, as an OutputFormat: its reasoning, then a text, maybe of a form, or calls of tools.
+// The format of a model's output in a conversation, as an OutputFormat: reasoning, then text, possibly constrained, or tool calls.
 #pragma once
 
 #include <cstdint>

@@ -71,7 +71,7 @@ class ChatTemplate {
   [[nodiscard]] bool takes_tools() const noexcept;
 
   void set_limits(const ChatTemplateLimits& limits) { limits_ = limits; }
-  // What strftime_now takes for now, in seconds since 1970, as UTC; without it the local time of the call.
+  // The current time for strftime_now, in seconds since 1970, as UTC; unset: the local time of the call.
   void set_clock(std::optional<int64_t> seconds) { clock_ = seconds; }
 
  private:

@@ -29,12 +29,12 @@ class CodePointSet {
   [[nodiscard]] bool empty() const { return ranges().empty(); }
 
   [[nodiscard]] static CodePointSet all();
-  // Of ECMAScript: \d, \w, \s and what '.' matches.
+  // ECMAScript's \d, \w, \s and '.'.
   [[nodiscard]] static CodePointSet digits();
   [[nodiscard]] static CodePointSet word();
   [[nodiscard]] static CodePointSet space();
   [[nodiscard]] static CodePointSet dot();
-  // Of a general category, as \p{L} and \p{Lu} write it, long names too ("Letter"); none if there is no such category.
+  // The set of a general category, as in \p{L} and \p{Lu}, long names too ("Letter"); none if there is no such category.
   [[nodiscard]] static std::optional<CodePointSet> category(std::string_view name);
 
  private:

@@ -36,10 +36,10 @@ struct Dfa {
   [[nodiscard]] bool empty() const;
 };
 
-// Of deterministic automata without labels. Nodes that lead to no end are left out. The pairs of nodes that are visited are added to
+// Intersection of deterministic automata without labels. Nodes that lead to no end are left out. Adds the number of visited node pairs to
 // `visited`. Errors: unsupported, naming `place`, if they are too many.
 [[nodiscard]] Dfa intersect(const Dfa& left, const Dfa& right, std::string_view place, size_t* visited = nullptr);
-// What `left` accepts and `right` does not.
+// Texts that `left` accepts and `right` does not.
 [[nodiscard]] Dfa subtract(const Dfa& left, const Dfa& right, std::string_view place, size_t* visited = nullptr);
 
 }  // namespace wick

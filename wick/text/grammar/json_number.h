@@ -16,7 +16,7 @@ struct Decimal {
   std::string whole = "0";
   std::string fraction = {};
 
-  // Of a number as JSON writes it; none if it has more than some hundred digits.
+  // Parses a number as JSON writes it; none if it has more than some hundred digits.
   [[nodiscard]] static std::optional<Decimal> parse(std::string_view text);
   [[nodiscard]] bool is_zero() const { return whole == "0" && fraction.empty(); }
 };

@@ -24,7 +24,7 @@ class SchemaCompiler {
  public:
   SchemaCompiler(SchemaDocument& document, const JsonOptions& options, Grammar& grammar);
 
-  // Of the whole document.
+  // Compiles the whole document.
   ExpressionId compile();
 
  private:
@@ -121,7 +121,7 @@ class SchemaCompiler {
   ExpressionId compile_other_members(const Items& flat, const std::vector<std::string>& names, const std::vector<std::string>& patterns);
   // Those of patternProperties, each once. Errors: unsupported where there are too many.
   [[nodiscard]] std::vector<std::string> name_patterns(const Items& flat) const;
-  // What propertyNames leaves of the names; none if there is no such keyword.
+  // Names that propertyNames allows; none if there is no such keyword.
   [[nodiscard]] std::optional<Dfa> allowed_names(const Items& flat);
   [[nodiscard]] Items schemas_of_others(const Items& flat, const std::vector<const std::string*>& matched);
   [[nodiscard]] bool matches_a_pattern(const SchemaJson& schema, const std::string& name);
@@ -144,7 +144,7 @@ class SchemaCompiler {
   // The strings that are of a format, spelled as options_ say.
   [[nodiscard]] const Dfa& format_dfa(const SchemaJson& format, const std::string& place);
   [[nodiscard]] RegexSpelling spelling() const { return options_.bare_strings ? RegexSpelling::utf8 : RegexSpelling::json_string; }
-  // What both accept, and what only the first does.
+  // Intersection and difference.
   [[nodiscard]] Dfa both(const Dfa& left, const Dfa& right, const std::string& place);
   [[nodiscard]] Dfa only_first(const Dfa& left, const Dfa& right, const std::string& place);
 
@@ -166,7 +166,7 @@ class SchemaCompiler {
   Items judged_;                                // what values were last held against: many have the same beside them
   std::unique_ptr<const Automaton> judgement_;  // of it; null where no value fits
   int depth_ = 0;
-  // What it has in common with the compilers that it asks.
+  // State shared with nested compilers.
   struct Shared {
     size_t work = 0;
     std::map<Pattern, Dfa> patterns = {};

@@ -28,7 +28,7 @@ class SchemaRewriter {
   // `enforce_formats`: whether `format` is a condition.
   SchemaRewriter(SchemaDocument& document, bool enforce_formats) : document_(document), enforce_formats_(enforce_formats) {}
 
-  // What holds exactly where `schema` does not. Errors: unsupported, by name, for keywords whose opposite cannot be enforced.
+  // The negation of `schema`. Errors: unsupported, by name, for keywords whose negation cannot be enforced.
   [[nodiscard]] const SchemaJson& negated(const SchemaJson& schema);
   // The same as the schema's if, then and else.
   [[nodiscard]] const SchemaJson& conditional(const SchemaJson& schema);

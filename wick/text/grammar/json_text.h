@@ -29,7 +29,7 @@ class JsonRules {
   [[nodiscard]] ExpressionId array();
   // `open`, elements with commas between them, `close`; `elements` is what is between them, maybe nothing.
   [[nodiscard]] ExpressionId enclosed(char open, ExpressionId elements, char close);
-  // What separates two elements.
+  // The separator of two elements.
   [[nodiscard]] ExpressionId comma();
   [[nodiscard]] ExpressionId colon();
 

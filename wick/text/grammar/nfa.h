@@ -41,7 +41,7 @@ class NfaLabels {
 // Without the empty text if `drop_empty`. Where the deterministic form is much larger than the Nfa, edges overlap instead.
 [[nodiscard]] Dfa determinize(const Nfa& nfa, bool drop_empty);
 
-// Of an expression without recursion, tokens and groups. Errors: unsupported, naming `place`, if it is too large.
+// The automaton of an expression without recursion, tokens and groups. Errors: unsupported, naming `place`, if it is too large.
 [[nodiscard]] Dfa regular_dfa(const Grammar& grammar, ExpressionId expression, std::string_view place);
 
 }  // namespace wick

@@ -87,11 +87,10 @@ class Stepper {
  public:
   Stepper(const Automaton& automaton, FrameArena& arena) : automaton_(automaton), arena_(arena) {}
 
-  // Of the steps that follow; none: only the number of configurations is limited. It must outlive them.
+  // Configurations reachable without reading a byte: calls entered, and ends returned from.
+  // Errors: unsupported, if that is more than any sensible grammar makes.
   void set_limit(WorkLimit* limit) noexcept { limit_ = limit; }
 
-  // What is reached without reading a byte: calls entered, and ends returned from.
-  // Errors, of all steps: fail_ambiguous's.
   [[nodiscard]] Configurations enter(Configuration first);
   // From the end of what `frame` called.
   [[nodiscard]] Configurations leave(const Frame& frame);

@@ -16,7 +16,7 @@ namespace [[gnu::visibility("default")]] wick {
 class FormatCache;
 class Tokenizer;
 
-// What a text must look like from its first byte to its last.
+// The required format of a text, from its first byte to its last.
 struct OutputFormat {
   enum class Kind {
     json,         // any JSON object

@@ -59,7 +59,7 @@ class TokenTrie {
   // Node 0 is the root; a child comes behind its parent, before its parent's end.
   [[nodiscard]] std::span<const Node> nodes() const noexcept { return {nodes_.data(), nodes_.size() - 1}; }
   [[nodiscard]] const Node& at(uint32_t index) const { return nodes_[index]; }
-  // What the texts of a node's subtree hold from the node's own byte on, and whether one of them is broken or long as a whole.
+  // Character classes in a node's subtree from the node's own byte on, and whether one of its texts is broken or long as a whole.
   [[nodiscard]] const CharacterClasses& classes(uint32_t index) const { return classes_[index]; }
   [[nodiscard]] std::span<const TokenId> tokens(uint32_t index) const {
     return std::span(tokens_).subspan(nodes_[index].first_token, nodes_[index + 1].first_token - nodes_[index].first_token);
@@ -103,7 +103,7 @@ class TokenTable {
 
   std::vector<std::string> bytes_;  // empty for control tokens
   TokenTrie trie_;
-  // Of whole characters: by the class of the first, by the classes of the others, and by their number: up to the first of kLengths, the
+  // Tokens of whole characters by the class of the first, the classes of the others, and their number: up to the first of kLengths, the
   // others of kLengths, and any.
   std::array<Tokens, CharacterClasses::kCount> beginning_;
   std::array<Tokens, CharacterClasses::kCount> holding_;

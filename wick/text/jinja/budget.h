@@ -8,7 +8,7 @@
 
 namespace wick::jinja {
 
-// What Python would raise. The renderer adds the line.
+// An exception as in Python. The renderer adds the line.
 struct Raised {
   std::string type;  // "UndefinedError", "TypeError" …; "LimitError" is ours
   std::string message;

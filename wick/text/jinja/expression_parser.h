@@ -17,7 +17,7 @@ class ExpressionParser {
  protected:
   ExpressionParser(std::vector<Token> tokens, Tree& tree) : tokens_(std::move(tokens)), tree_(tree) {}
 
-  // What is being parsed inside of what; a text that nests deeper is refused before the stack ends.
+  // Nesting depth of the parser; a text that nests deeper is refused before the stack overflows.
   class Nesting {
    public:
     explicit Nesting(ExpressionParser& parser) : parser_(parser) {

@@ -19,7 +19,7 @@ struct Token {
   [[nodiscard]] bool is_sign(std::string_view sign) const { return kind == TokenKind::sign && text == sign; }
 };
 
-// What a syntax error calls a token: "end of statement block", "string", or a name or sign itself.
+// A token's name in syntax errors: "end of statement block", "string", or a name or sign itself.
 [[nodiscard]] std::string describe(const Token& token);
 
 // A template that is none. Its message is jinja2's.

@@ -34,7 +34,7 @@ struct Scope : Object {
   }
 };
 
-// What Python's strftime makes of a format, for strftime_now.
+// Formats a time as Python's strftime does, for strftime_now.
 using FormatTime = std::function<std::string(const std::string& format)>;
 
 class Renderer {
@@ -81,7 +81,7 @@ class Renderer {
   void run_call_block(const Statement& statement);
   void run_scoped(const Body& body);
   void define_macro(const Statement& statement);
-  // What a body prints, in a scope of its own.
+  // Output of a body, rendered in its own scope.
   [[nodiscard]] std::string captured(const Body& body);
   [[nodiscard]] Value filtered(const Expression& filter, const Value& input);
   void assign(const Target& target, const Value& value);

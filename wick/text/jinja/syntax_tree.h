@@ -48,7 +48,7 @@ struct Expression {
   const Expression* more_named = nullptr;                             // **x
 };
 
-// What an assignment writes to: a name, an attribute of a namespace, or several targets.
+// The target of an assignment: a name, an attribute of a namespace, or several targets.
 struct Target {
   int line = 1;
   int symbol = -1;

@@ -32,7 +32,7 @@ enum class Kind : uint8_t {
   loop
 };
 
-// What a value points to.
+// Base of objects that values refer to.
 struct Object {
   Object() = default;
   Object(const Object&) = delete;
@@ -171,7 +171,7 @@ struct Callable : Object {
   [[nodiscard]] virtual Value call(Renderer& renderer, Arguments& arguments) = 0;
   [[nodiscard]] virtual const char* type_name() const { return "builtin_function_or_method"; }
   [[nodiscard]] virtual std::string repr() const { return "<built-in function>"; }
-  // What `callable.name` is; undefined without one.
+  // The attribute `callable.name`; undefined if there is none.
   [[nodiscard]] virtual std::optional<Value> attribute(Renderer& /*renderer*/, std::string_view /*name*/) { return std::nullopt; }
 };
 

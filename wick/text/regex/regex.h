@@ -15,7 +15,7 @@ struct TextSpan {
   size_t end = 0;
 };
 
-// What a match needs to write to; one per thread and call chain, reused between matches.
+// Working memory of a match; one per thread and call chain, reused between matches.
 class RegexScratch {
  public:
   RegexScratch();

@@ -24,7 +24,7 @@ class MergeTable {
 
   // Makes room for so many more entries.
   void reserve(size_t entries);
-  // Of equal pairs the first stays, or the last. There must be room.
+  // Inserts entries; of equal pairs the first or the last stays. There must be room.
   void insert(std::span<const Entry> entries, bool last_stays);
   [[nodiscard]] PairMerge find(TokenId left, TokenId right) const noexcept;
 

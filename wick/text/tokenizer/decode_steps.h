@@ -14,7 +14,7 @@
 
 namespace wick {
 
-// What a step remembers between tokens.
+// State of a step between tokens.
 struct DecodeStepState {
   static constexpr size_t kInside = SIZE_MAX / 2;  // of `tokens`: the text did not begin here
 
@@ -157,7 +157,7 @@ class CharacterMapStep final : public DecodeStep {
 
 // Every `from` in `text` replaced, from left to right.
 [[nodiscard]] std::string replace_all(std::string_view text, std::string_view from, std::string_view to);
-// What transformers calls clean_up_tokenization_spaces: no space before punctuation and English contractions.
+// transformers' clean_up_tokenization_spaces: removes spaces before punctuation and English contractions.
 [[nodiscard]] std::string clean_up_spaces(std::string_view text);
 
 }  // namespace wick

@@ -77,7 +77,7 @@ class PrependNormalizer final : public Normalizer {
   std::string prefix_;
 };
 
-// What BERT does before cutting: control characters out, spaces unified, ideographs apart, accents off, lower case.
+// BERT's normalization: removes control characters, unifies spaces, separates ideographs, strips accents, lower-cases.
 struct BertNormalizerOptions {
   bool clean_text = true;
   bool split_ideographs = true;

@@ -36,7 +36,7 @@ class PreTokenizer {
 
 using PreTokenizers = std::vector<std::unique_ptr<PreTokenizer>>;
 
-// What becomes of a match and of the text around it, as Hugging Face's Split names it.
+// How a match and the text around it are split, by the names of Hugging Face's Split.
 enum class SplitBehavior { removed, isolated, merged_with_previous, merged_with_next, contiguous };
 
 // Cuts by a pattern.

@@ -33,7 +33,7 @@ struct SpecialTokens {
 [[nodiscard]] std::shared_ptr<const Tokenizer> parse_tokenizer(std::string_view bytes, const std::string& name,
                                                                const SpecialTokens& special);
 
-// Of a Hugging Face folder: "bos_token", "eos_token", "pad_token" and "add_bos_token" of tokenizer_config.json; "…_token_id" of
+// From a Hugging Face folder: "bos_token", "eos_token", "pad_token" and "add_bos_token" of tokenizer_config.json; "…_token_id" of
 // generation_config.json and config.json, where "eos_token_id" may be a list. Files that are not there say nothing. Errors: corrupt_file
 // for what is no JSON object, and for values of another kind, naming file and key.
 [[nodiscard]] SpecialTokens read_special_tokens(const std::filesystem::path& folder);

@@ -17,7 +17,7 @@ class StreamingDetokenizer {
 
   // The text that became complete, valid UTF-8, often empty. Errors: those of decode().
   [[nodiscard]] std::string push(TokenId id);
-  // What was held back, as U+FFFD; afterwards a new text begins.
+  // Held-back bytes as U+FFFD; then starts a new text.
   [[nodiscard]] std::string finish();
 
  private:

@@ -18,7 +18,7 @@ struct Symbol {
   bool frozen = false;  // never merged
 };
 
-// What two neighbours may become. The lowest priority goes first; of equals the leftmost.
+// A merge of two adjacent symbols. The lowest priority goes first, among equals the leftmost.
 struct PairMerge {
   static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
   uint32_t priority = kNone;

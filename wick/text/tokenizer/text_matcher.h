@@ -28,7 +28,7 @@ class TextMatcher {
   };
 
   TextMatcher() = default;
-  // Of equal texts the first counts; an empty text is never found.
+  // Among equal texts the first counts; an empty text never matches.
   explicit TextMatcher(std::span<const Entry> entries);
 
   [[nodiscard]] bool empty() const noexcept { return reversed_.empty(); }

@@ -12,7 +12,7 @@
 
 namespace wick {
 
-// What is taken from the beginning of the text: the space that encoding puts there.
+// How the space that encoding adds at the beginning is removed.
 enum class LeadingSpace {
   kept,
   drop_one,         // one space, if the first token with text begins with one
@@ -51,7 +51,7 @@ class TokenDecoder {
   // The bytes that `id` adds to a text that has come as far as `state`; control tokens add nothing, or their text. `id` must be valid.
   // Errors: unsupported, if the steps make far more of the tokens than there was.
   [[nodiscard]] std::string next(TokenId id, bool skip_special, DecodeState& state) const;
-  // What was held back until the end of the text. Errors: as next().
+  // Text held back until the end. Errors: as next().
   [[nodiscard]] std::string finish(DecodeState& state) const;
   // The bytes that `id` adds in the middle of a text.
   [[nodiscard]] std::string bytes(TokenId id) const;

@@ -52,7 +52,7 @@ class Tokenizer {
   [[nodiscard]] std::string_view token_text(TokenId id) const;
   // The bytes that the token adds in the middle of a text, maybe only part of a character; nothing for control tokens.
   [[nodiscard]] std::string token_bytes(TokenId id) const;
-  // Of whatever spelling in the vocabulary.
+  // Finds a token by its spelling in the vocabulary.
   [[nodiscard]] std::optional<TokenId> find_token(std::string_view text) const noexcept;
 
   [[nodiscard]] std::optional<TokenId> bos() const noexcept;

@@ -22,7 +22,7 @@ inline constexpr size_t kMaxSteps = 256;
 // Appends the normalizers that `json` (an object of any type, or a Sequence) describes. Errors: corrupt_file, unsupported.
 void append_json_normalizers(const JsonReader& json, Normalizers& steps);
 
-// What pre-tokenizers tell the model.
+// Facts that pre-tokenizers pass to the model.
 struct JsonPreTokenizerFacts {
   bool byte_level = false;       // pieces are to be spelled in the byte alphabet
   bool letters_written = false;  // a step has done so already

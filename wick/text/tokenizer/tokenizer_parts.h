@@ -1,4 +1,4 @@
-// What a Tokenizer is made of, and the readers of each file format that make it.
+// The parts of a Tokenizer, and the readers of each file format that create them.
 #pragma once
 
 #include <memory>

@@ -16,8 +16,8 @@ struct UnigramOptions {
   TokenId unknown = kNoToken;
 };
 
-// Of "a", "aa", "aaa" … each ends with those before it, and each may end where a character does: the work on a text grows with their
-// number. Pieces of trained models are of at most 16 characters.
+// Limit for nested pieces: "a", "aa", "aaa" … each ends with those before it, and each may end where a character does: work grows with
+// their number. Pieces of trained models are of at most 16 characters.
 inline constexpr int32_t kMaxNestedPieces = 128;
 
 class UnigramModel final : public TokenModel {

@@ -35,7 +35,7 @@ class WordPieceModel final : public TokenModel {
   // Where the search begins, after each prefix.
   ByteTrie::Node first_ = ByteTrie::kRoot;
   ByteTrie::Node continuing_ = ByteTrie::kRoot;
-  // What follows continuing_prefix in the pieces that have it. Empty if all of that is short.
+  // Pieces with continuing_prefix, without it. Empty if all of them are short.
   TextMatcher long_pieces_;
 };
 

@@ -13,7 +13,7 @@ namespace wick {
 // The bytes that rewriting a text of `size` bytes may make of it; a tokenizer that makes more was made to exhaust memory.
 [[nodiscard]] constexpr size_t largest_rewriting(size_t size) noexcept { return 64 * size + 65536; }
 
-// What an invalid sequence becomes: one U+FFFD for each maximal subpart (as Rust and Python decode), or for each byte (as
+// Replacement of an invalid sequence: one U+FFFD for each maximal subpart (as Rust and Python decode), or for each byte (as
 // SentencePiece does).
 enum class InvalidBytes { one_per_subpart, one_per_byte };
 [[nodiscard]] std::string replace_invalid(std::string_view text, InvalidBytes policy);

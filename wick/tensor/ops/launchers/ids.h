@@ -1,4 +1,4 @@
-// What ops with ids share: ids checked on the device before anything is written, in the form that kernels read.
+// Ids for kernels: checked on the device before anything is written, in the form that kernels read.
 #pragma once
 
 #include <memory>

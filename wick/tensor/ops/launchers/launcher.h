@@ -18,7 +18,7 @@ namespace wick::launchers {
 // A dtype among the numbers of a ProgramKey.
 [[nodiscard]] constexpr uint32_t number_of(DType dtype) noexcept { return static_cast<uint32_t>(dtype); }
 
-// What a launch hands to its program, in the order in which the kernel declared it.
+// Arguments of a launch, in the order in which the kernel declared them.
 class Arguments {
  public:
   Arguments& buffer(const Buffer& buffer, size_t offset = 0, size_t bytes = 0) {

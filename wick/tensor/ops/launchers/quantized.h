@@ -1,4 +1,4 @@
-// What calls with quantized operands have in common.
+// Common parts of launches with quantized operands.
 #pragma once
 
 #include "wick/tensor/ops/launchers/launcher.h"
