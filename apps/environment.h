@@ -1,4 +1,4 @@
-// What the programs take from the environment; nothing below apps/ reads it.
+// Environment variables that the programs read; nothing below apps/ reads the environment.
 #pragma once
 
 #include <unistd.h>

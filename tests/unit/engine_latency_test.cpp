@@ -155,7 +155,7 @@ TEST(SchedulerLatency, OfAHundredTokensAtFourFifthsOfTheLoadOneComesLaterThanTwi
 }
 
 TEST(SchedulerLatency, ShortStepsCostFirstTokensSomeAndWholeAnswersLittle) {
-  constexpr SchedulerLimits kLong = {.step_rows = 64, .crowd_rows = 64};
+  constexpr SchedulerLimits kLong = {.step_rows = 64, .max_rows_while_decoding = 64};
   for (const Machine& machine : machines()) {
     SCOPED_TRACE(machine.name);
     for (const double load : {0.5, 0.8}) {
@@ -172,7 +172,7 @@ TEST(SchedulerLatency, ShortStepsCostFirstTokensSomeAndWholeAnswersLittle) {
 
 TEST(SchedulerLatency, ALoadWithoutPauseIsServedAlmostAsFastAsByLongSteps) {
   for (const Machine& machine : machines()) {
-    EXPECT_GE(saturated_rate(machine, {}), 0.9 * saturated_rate(machine, {.step_rows = 64, .crowd_rows = 64})) << machine.name;
+    EXPECT_GE(saturated_rate(machine, {}), 0.9 * saturated_rate(machine, {.step_rows = 64, .max_rows_while_decoding = 64})) << machine.name;
   }
 }
 
@@ -189,13 +189,13 @@ std::vector<int64_t> rows_beside_one(const SchedulerLimits& limits, const std::v
 }
 
 TEST(SchedulerLatency, PromptsAreReadOneBehindTheOther) {
-  EXPECT_EQ(rows_beside_one({.step_rows = 21, .crowd_rows = 21}, {40, 40, 40}), (std::vector<int64_t>{20, 0, 0}));
-  EXPECT_EQ(rows_beside_one({.step_rows = 21, .crowd_rows = 21}, {16, 40, 40}), (std::vector<int64_t>{16, 4, 0}));
+  EXPECT_EQ(rows_beside_one({.step_rows = 21, .max_rows_while_decoding = 21}, {40, 40, 40}), (std::vector<int64_t>{20, 0, 0}));
+  EXPECT_EQ(rows_beside_one({.step_rows = 21, .max_rows_while_decoding = 21}, {16, 40, 40}), (std::vector<int64_t>{16, 4, 0}));
 }
 
 TEST(SchedulerLatency, AShortPromptOvertakesAndTheFirstThatCameGoesOn) {
-  EXPECT_EQ(rows_beside_one({.step_rows = 21, .crowd_rows = 21}, {300, 9, 200, 40}), (std::vector<int64_t>{5, 9, 0, 6}));
-  EXPECT_EQ(rows_beside_one({.step_rows = 21, .crowd_rows = 21}, {300, 9}), (std::vector<int64_t>{11, 9}));
+  EXPECT_EQ(rows_beside_one({.step_rows = 21, .max_rows_while_decoding = 21}, {300, 9, 200, 40}), (std::vector<int64_t>{5, 9, 0, 6}));
+  EXPECT_EQ(rows_beside_one({.step_rows = 21, .max_rows_while_decoding = 21}, {300, 9}), (std::vector<int64_t>{11, 9}));
 }
 
 TEST(SchedulerLatency, StepsGrowWhereManyPromptsAreRead) {
@@ -207,7 +207,7 @@ TEST(SchedulerLatency, StepsGrowWhereManyPromptsAreRead) {
   EXPECT_EQ(total({}, 7), 15);
   EXPECT_EQ(total({}, 9), 20);
   EXPECT_EQ(total({}, 20), 23);
-  EXPECT_EQ(total({.step_rows = 12, .crowd_rows = 12}, 20), 11) << "what the user asked for is not exceeded";
+  EXPECT_EQ(total({.step_rows = 12, .max_rows_while_decoding = 12}, 20), 11) << "what the user asked for is not exceeded";
 }
 
 TEST(SchedulerLatency, ALongPromptIsReadHoweverManyShortOnesCome) {

@@ -38,7 +38,7 @@ class ScheduledHour {
     const int64_t step_rows = 1 + pick(64);
     limits_ = {.sequences = 1 + pick(8),
                .step_rows = step_rows,
-               .crowd_rows = step_rows + pick(2) * pick(64),
+               .max_rows_while_decoding = step_rows + pick(2) * pick(64),
                .idle_rows = 16 + pick(200),
                .aging = milliseconds(200 + pick(2000))};
     scheduler_.emplace(limits_);
@@ -224,7 +224,7 @@ class ScheduledHour {
       if (!entries.back()->decodes()) prompts.push_back(entries.back());
     }
     const int64_t decoding = std::ssize(entries) - std::ssize(prompts);
-    const int64_t crowd = std::min(limits_.crowd_rows - decoding, std::ssize(prompts) * std::ssize(prompts) / 4);
+    const int64_t crowd = std::min(limits_.max_rows_while_decoding - decoding, std::ssize(prompts) * std::ssize(prompts) / 4);
     const int64_t left = decoding == 0 ? limits_.idle_rows : std::max({int64_t{8}, limits_.step_rows - decoding, crowd});
     std::map<const Entry*, int64_t> expected = hand_out(prompts, left);
     for (size_t index = 0; index < rows.size(); ++index) {

@@ -110,12 +110,12 @@ TEST(Coverage, EveryHoleIsDeclared) {
     for (const CoverageEntry& entry : coverage(devices)) {
       EXPECT_TRUE(entry.support != Support::none || !entry.reason.empty())
           << to_string(entry.op) << " of " << to_string(entry.dtype) << " on " << device.caps().driver
-          << ": implement it or declare the hole";
+          << ": implement it or declare it unsupported";
     }
   }
 }
 
-// The table is true: what it lists runs, and what it declares a hole is refused with an error.
+// The table is true: what it lists runs, and what it declares unsupported is refused with an error.
 TEST(Coverage, WhatIsListedRunsAndHolesAreRefused) {
   for (const Device& device : all_devices()) {
     const std::vector<Device> devices = {device};

@@ -206,8 +206,8 @@ TEST(Einsum, ErrorsNameTheTermAndTheLetter) {
   EXPECT_THAT(einsum_message(ErrorCode::shape_mismatch, "i->i", {x}), HasSubstr("'i' has 1 letters"));
   EXPECT_THAT(einsum_message(ErrorCode::shape_mismatch, "i...jk->i", {x}), HasSubstr("'i...jk'"));
   EXPECT_THAT(einsum_message(ErrorCode::shape_mismatch, "ii->i", {x}), HasSubstr("'i' in the term 'ii' is 2 and 3"));
-  EXPECT_THAT(einsum_message(ErrorCode::invalid_argument, "ij->ik", {x}), HasSubstr("'k' behind the arrow is in no term"));
-  EXPECT_THAT(einsum_message(ErrorCode::invalid_argument, "ij->ii", {x}), HasSubstr("'i' is twice behind the arrow"));
+  EXPECT_THAT(einsum_message(ErrorCode::invalid_argument, "ij->ik", {x}), HasSubstr("'k' does not appear in any input"));
+  EXPECT_THAT(einsum_message(ErrorCode::invalid_argument, "ij->ii", {x}), HasSubstr("'i' appears twice"));
   EXPECT_THAT(einsum_message(ErrorCode::invalid_argument, "i?->i", {x}), HasSubstr("'?' in the term 'i?'"));
   EXPECT_THAT(einsum_message(ErrorCode::invalid_argument, "......->", {x}), HasSubstr("'.'"));
   EXPECT_THAT(einsum_message(ErrorCode::invalid_argument, "ij,jk->ik", {x}), HasSubstr("2 terms for 1 operands"));

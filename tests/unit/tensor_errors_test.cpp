@@ -285,7 +285,7 @@ TEST(Errors, OfTwoTensorsNameBoth) {
       {"matmul: lhs [2, 3] and rhs [4, 5]: inner dimensions 3 and 4 differ", [&] { (void)x.matmul(kOther); }},
       {"matmul: lhs Tensor[[2, 3], f32] and rhs Tensor[[2], f32] must have rank 2 or more", [&] { (void)x.matmul(Tensor::zeros({2})); }},
       {"dot: Tensor[[2, 3], f32] and Tensor[[4, 5], f32] must be vectors of one length", [&] { (void)x.dot(kOther); }},
-      {"einsum 'ij,jk->iq': the letter 'q' behind the arrow is in no term", [&] { (void)einsum("ij,jk->iq", {x, x}); }},
+      {"einsum 'ij,jk->iq': output subscript 'q' does not appear in any input", [&] { (void)einsum("ij,jk->iq", {x, x}); }},
       {"cat: tensor 0 is Tensor[[2, 3], f32] and tensor 1 is Tensor[[4, 5], f32]; they may differ in dimension 0 only",
        [&] { (void)Tensor::cat({x, kOther}, 0); }},
       {"cat: tensor 0 is Tensor[[2, 3], f32] and tensor 2 is Tensor[[2, 3], f64]; convert one",

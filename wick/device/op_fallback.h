@@ -41,7 +41,7 @@ class OpFallback {
   std::vector<Row> rows_;
 };
 
-// For tests: ops that a device is taken to lack (DeviceOptions::fake_holes).
+// For tests: ops treated as unsupported on a device (DeviceOptions::fake_holes).
 class FakeHoles {
  public:
   // "softmax,linear:q8_0"; "all". Errors: invalid_argument for an unknown op or dtype.

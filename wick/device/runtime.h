@@ -31,7 +31,7 @@ struct DeviceOptions {
   bool validate = false;             // every launch is checked for what it touches: slow
   std::string trace_file = {};       // where to write what ran when, for Chrome's trace viewer; empty: nowhere
   bool cpu_fallback = false;         // the CPU runs the ops that the device lacks, with copies there and back: slow (op_fallback.h)
-  std::string fake_holes = {};       // for tests: ops that the device is taken to lack (FakeHoles::parse)
+  std::string fake_holes = {};       // for tests: ops treated as unsupported (FakeHoles::parse)
 
   friend bool operator==(const DeviceOptions&, const DeviceOptions&) = default;
 };

@@ -21,7 +21,7 @@ class Candidates {
 
   // The k most likely.
   void top_k(int64_t k);
-  // The fewest most likely whose probabilities sum to at least p (Holtzman et al. 2019).
+  // Top-p: the smallest set of most likely tokens with total probability >= p (Holtzman et al. 2019).
   void top_p(double p);
   // Those at least as likely as this share of the most likely (Nguyen et al. 2024).
   void min_p(double share);

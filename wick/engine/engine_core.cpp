@@ -63,7 +63,8 @@ EngineCore::EngineCore(std::shared_ptr<LanguageModel> model, std::shared_ptr<con
       store_({}),
       scheduler_({.sequences = info_.sequences,
                   .step_rows = info_.step_rows,
-                  .crowd_rows = options.step_rows > 0 ? options.step_rows : std::max(info_.step_rows, SchedulerLimits{}.crowd_rows),
+                  .max_rows_while_decoding =
+                      options.step_rows > 0 ? options.step_rows : std::max(info_.step_rows, SchedulerLimits{}.max_rows_while_decoding),
                   .idle_rows = kIdleRows,
                   .aging = options.aging}) {
   if (tokenizer_ == nullptr) ::wick::fail(ErrorCode::invalid_argument, "Engine: no tokenizer; load one beside {}", info_.model);

@@ -48,7 +48,7 @@ class EngineCore {
   // Ends all requests as if they had been cancelled; with an error.
   void cancel_all();
   void fail_all(const Error& error);
-  // Tells the readers of what came since.
+  // Publishes new events to streams.
   void publish();
 
   int64_t save_session(std::span<const TokenId> tokens, const std::filesystem::path& path);

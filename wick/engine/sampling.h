@@ -35,7 +35,7 @@ struct SamplingParams {
   float temperature = 0.8F;
   // Only the k most likely tokens stay; 0: all.
   int64_t top_k = 40;
-  // Nucleus (Holtzman et al. 2019): the fewest tokens whose probabilities sum to at least this stay. 1: all. 0 to 1.
+  // Top-p (Holtzman et al. 2019): the smallest set of most likely tokens with at least this total probability stays. 1: all. 0 to 1.
   float top_p = 0.95F;
   // Tokens less likely than this share of the most likely one's probability go (Nguyen et al. 2024). 0: none. 0 to 1.
   float min_p = 0.05F;

@@ -98,7 +98,7 @@ Sequence* Scheduler::victim() const {
 // once: under a load that is more than the machine can do, and long steps are all that anybody gets. So they grow by the square.
 int64_t Scheduler::prompt_rows(int64_t prompts, int64_t decoding) const noexcept {
   if (decoding == 0) return limits_.idle_rows;
-  const int64_t crowd = std::min(limits_.crowd_rows - decoding, prompts * prompts / 4);
+  const int64_t crowd = std::min(limits_.max_rows_while_decoding - decoding, prompts * prompts / 4);
   return std::max({kMinPromptRows, limits_.step_rows - decoding, crowd});
 }
 

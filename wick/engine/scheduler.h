@@ -18,7 +18,7 @@ struct SchedulerLimits {
   // Rows of a step while sequences are decoding, and the larger limit while many prompts are read. The defaults are a processor's, where
   // each row costs about the same. The longest steps take 1.5 times as long as most, which leaves room for what steps of equal rows differ
   // by.
-  int64_t step_rows = 16, crowd_rows = 24;
+  int64_t step_rows = 16, max_rows_while_decoding = 24;
   int64_t idle_rows = 512;  // of a step in which nobody decodes
   std::chrono::milliseconds aging = std::chrono::seconds(10);
 };

@@ -199,8 +199,7 @@ void GgufParser::read_metadata() {
            kMaxKeyBytes, kGgufRemedy);
     }
     if (!file_.metadata_index_.emplace(key, file_.metadata_.size()).second) {
-      fail(ErrorCode::corrupt_file, "{}: metadata key {} at byte {}: the key stands twice in the file; {}", name(), printable(key), at,
-           kGgufRemedy);
+      fail(ErrorCode::corrupt_file, "{}: metadata key {} at byte {}: duplicate key; {}", name(), printable(key), at, kGgufRemedy);
     }
     const GgufType type = read_type("type", key);
     file_.metadata_.emplace_back(key, read_value(type, key));
@@ -277,8 +276,8 @@ void GgufParser::read_tensors() {
     Entry entry;
     GgufTensor tensor = read_tensor(entry);
     if (!file_.tensor_index_.emplace(tensor.name, file_.tensors_.size()).second) {
-      fail(ErrorCode::corrupt_file, "{}: tensor {} at byte {}: the name stands twice in the file; {}", name(), printable(tensor.name),
-           entry.listed_at, kGgufRemedy);
+      fail(ErrorCode::corrupt_file, "{}: tensor {} at byte {}: duplicate name; {}", name(), printable(tensor.name), entry.listed_at,
+           kGgufRemedy);
     }
     file_.tensors_.push_back(std::move(tensor));
     entries_.push_back(entry);

@@ -18,7 +18,7 @@ struct OrderKey {
 [[nodiscard]] ir::Element key_element(DType dtype);
 // The key of an element of a buffer of key_element. NaN has the largest key there is, and -0 that of 0.
 [[nodiscard]] OrderKey load_key(const ir::Memory& memory, DType dtype, const ir::Value& index);
-// Every bit turned round, so that the order is, where `mask` is all ones; as it is where that is 0.
+// All bits XORed with `mask`: reverses the order if it is all ones, keeps it if it is 0.
 [[nodiscard]] OrderKey turned(const OrderKey& key, const ir::Value& mask);
 [[nodiscard]] ir::Value is_less(const OrderKey& a, const OrderKey& b);
 [[nodiscard]] ir::Value is_equal(const OrderKey& a, const OrderKey& b);

@@ -31,7 +31,7 @@ struct NormSpec {
 };
 
 // Queries and keys are normalized head by head, by one weight [head_dim], or all heads together, by [heads · head_dim].
-// Behind the rotation: head by head, after it. Bare: head by head, without weights.
+// After RoPE: head by head, after it. Bare: head by head, without weights.
 // Own: layer norms with a weight [heads, head_dim].
 enum class HeadNorms { none, each_head, all_heads, each_head_rotated, bare, own };
 

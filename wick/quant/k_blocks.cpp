@@ -16,8 +16,8 @@ namespace {
 constexpr int kSuperBlock = 256;
 constexpr int kRun = 32;  // of Q4_K and Q5_K
 constexpr int kRuns = kSuperBlock / kRun;
-constexpr int kSmallRun = 16;  // of Q6_K
-constexpr int kSmallRuns = kSuperBlock / kSmallRun;
+constexpr int kSubBlock = 16;  // of Q6_K
+constexpr int kSubBlocks = kSuperBlock / kSubBlock;
 
 // The inverse of unpack_scale_min(); the 12 bytes start as zeros.
 void store_scale_min(uint8_t* packed, int run, ScaleMin value) {
@@ -190,7 +190,7 @@ void unpack_q6_k(const std::byte* blocks, std::span<float> values) {
       float* out = values.data() + index * kSuperBlock + group * 32;
       for (int l = 0; l < 32; ++l) {
         const int code = ((low[l] >> (place / 2 * 4)) & 15) | (((high[l] >> (2 * place)) & 3) << 4);
-        const int run = group * 2 + l / kSmallRun;
+        const int run = group * 2 + l / kSubBlock;
         out[l] = d * static_cast<float>(block.scales[run]) * static_cast<float>(code - 32);
       }
     }
@@ -244,23 +244,23 @@ namespace {
 // importance: the weights of the errors; nullptr for value².
 BlockQ6_K quantize_q6_k(const float* values, const float* importance) {
   std::array<uint8_t, kSuperBlock> codes;
-  std::array<float, kSmallRuns> scales;
+  std::array<float, kSubBlocks> scales;
   float extreme = 0;  // the scale of the largest magnitude
-  for (size_t run = 0; run < kSmallRuns; ++run) {
-    const std::span<const float> weights(importance == nullptr ? nullptr : importance + run * kSmallRun,
-                                         importance == nullptr ? 0 : kSmallRun);
-    scales[run] = fit_symmetric({values + run * kSmallRun, kSmallRun}, weights, 32, std::span(codes).subspan(run * kSmallRun, kSmallRun));
+  for (size_t run = 0; run < kSubBlocks; ++run) {
+    const std::span<const float> weights(importance == nullptr ? nullptr : importance + run * kSubBlock,
+                                         importance == nullptr ? 0 : kSubBlock);
+    scales[run] = fit_symmetric({values + run * kSubBlock, kSubBlock}, weights, 32, std::span(codes).subspan(run * kSubBlock, kSubBlock));
     if (std::fabs(scales[run]) > std::fabs(extreme)) extreme = scales[run];
   }
   BlockQ6_K block{};
   if (std::fabs(extreme) < kZeroRun) return block;
   const float inverse = -128.0f / extreme;
   block.d = float_to_f16_bits(1 / inverse);
-  for (size_t run = 0; run < kSmallRuns; ++run) {
+  for (size_t run = 0; run < kSubBlocks; ++run) {
     block.scales[run] = static_cast<int8_t>(std::clamp(nearest_integer(inverse * scales[run]), -128, 127));
     const float scale = f16_bits_to_float(block.d) * static_cast<float>(block.scales[run]);
     if (scale == 0) continue;
-    for (size_t element = run * kSmallRun; element < (run + 1) * kSmallRun; ++element) {
+    for (size_t element = run * kSubBlock; element < (run + 1) * kSubBlock; ++element) {
       codes[element] = static_cast<uint8_t>(32 + std::clamp(nearest_integer(values[element] / scale), -32, 31));
     }
   }

@@ -1,5 +1,5 @@
-// What an answer must look like: OpenAI's response_format, vLLM's guided_*, llama.cpp's grammar and json_schema, Ollama's format; and the
-// calls of tools. All become a constraint of the request.
+// The required format of an answer: OpenAI's response_format, vLLM's guided_*, llama.cpp's grammar and json_schema, Ollama's format; and
+// the calls of tools. All become a constraint of the request.
 #pragma once
 
 #include <optional>

@@ -34,9 +34,9 @@ class BrowserAccess {
 
   // Errors: ApiError with status 403: HOST_NOT_ALLOWED, ORIGIN_NOT_ALLOWED.
   void check(const HttpRequest& request) const;
-  // What lets the page that sent the request read the response; nothing for pages that may not, and for programs.
+  // Adds the fields that let the requesting page read the response; none for pages that may not, and for programs.
   void add_fields(const HttpRequest& request, HeaderFields& fields) const;
-  // What a browser asks before it sends a request (OPTIONS with Access-Control-Request-Method): the methods and header fields that it may
+  // Answers a preflight (OPTIONS with Access-Control-Request-Method): the methods and header fields that the browser may
   // send. `methods`: those of the path, "GET, POST".
   void add_preflight_fields(const HttpRequest& request, const std::string& methods, HeaderFields& fields) const;
 

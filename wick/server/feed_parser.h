@@ -17,7 +17,7 @@ namespace wick::server {
 template <class Parser>
 [[nodiscard]] bool needs_more(Parser& parser, boost::beast::flat_buffer& buffer, boost::system::error_code& error) {
   error = {};
-  // Of a last chunk, which some bytes follow in any case, Beast asserts that after its line alone it sees two of them at once.
+  // Beast asserts for a last chunk, which some bytes follow in any case, that after its line alone it sees two of them at once.
   const std::string_view text(static_cast<const char*>(buffer.data().data()), buffer.size());
   if (!text.empty() && !(parser.chunked() && text == "0\r\n")) {
     buffer.consume(parser.put(buffer.data(), error));

@@ -1,4 +1,4 @@
-// What goes over HTTP, without a network: a request, a response, and the fields in front of both.
+// HTTP messages without a network: a request, a response, and their header fields.
 #pragma once
 
 #include <cstdint>

@@ -39,7 +39,7 @@ class HttpServer {
   // Called when a request's header is there, before its body is read: the response where the body is not wanted. The connection ends with
   // it, unless there is no body. What it sets of the request the handler gets. Empty: all requests go on.
   using Admission = std::function<std::optional<HttpResponse>(HttpRequest& request)>;
-  // What is answered where a request cannot be read: status, a sentence, and the request as far as it is known, without its body.
+  // The response to a request that cannot be read: status, a sentence, and the request as far as it is known, without its body.
   using Refusal = std::function<HttpResponse(int status, const std::string& message, const HttpRequest& request)>;
 
   // Listens at once. Errors: io naming the address where it is taken or not ours; invalid_argument for a host that is no address.

@@ -1,4 +1,4 @@
-// What /metrics answers: the engine's counters in Prometheus' text format, under the names that dashboards of vLLM ask for.
+// The text of /metrics: the engine's counters in Prometheus' format, with the names that vLLM's dashboards use.
 #pragma once
 
 #include <string>

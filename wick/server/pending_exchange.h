@@ -108,7 +108,7 @@ class PendingExchange final : public HttpExchange, public std::enable_shared_fro
     wake();
   }
 
-  // What the connection is to do next.
+  // The connection's next work.
   struct Work {
     bool gone = false, begins = false, ends = false, streams = false;
     int status = 0;

@@ -12,7 +12,7 @@ namespace wick::server {
 // Why a prompt, or it and its max_tokens, are more than the context holds.
 struct ContextExcess {
   Violation violation;  // of "prompt" or "max_tokens"
-  std::string message;  // the same for who does not call it so
+  std::string message;  // the message without the API's parameter name
 };
 
 // Replaces the request's text by its tokens, so that a prompt is encoded once. `given`: max_tokens is the client's, not what the API filled

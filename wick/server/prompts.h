@@ -12,7 +12,7 @@
 
 namespace wick::server {
 
-// Of one request.
+// Prompts of one request.
 inline constexpr size_t kMaxPrompts = 64;
 
 // A request for each prompt, with its text or tokens set. Wrong ones are recorded in `fields`.

@@ -1,4 +1,4 @@
-// What becomes of the bytes in front of a request's body: the request, or why it is refused, beyond what Beast looks at.
+// Parsing a request's header: the request, or why it is refused, beyond Beast's checks.
 #pragma once
 
 #include <boost/beast/core/flat_buffer.hpp>

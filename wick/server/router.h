@@ -54,7 +54,7 @@ class Router {
   };
   [[nodiscard]] Found find(HttpRequest& request) const;
   [[nodiscard]] static bool matches(const Route& route, const std::vector<std::string>& segments, HttpRequest& request);
-  // What each answer to the request has: its id, and what lets pages of other sites read it.
+  // Fields of each response: the request's id, and those that let pages of other sites read it.
   [[nodiscard]] HeaderFields common_fields(const HttpRequest& request) const;
   void add_common_fields(const HttpRequest& request, HttpResponse& response) const;
   // The response to a method that a path does not take, or to a path that there is not.

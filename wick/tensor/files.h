@@ -1,6 +1,6 @@
 // Tensors in files: safetensors, NumPy's npy and npz, PyTorch's .pt and .pth. (GGUF files are read by model/.)
 //
-// What is loaded looks at the mapped file where the device works in host memory and the file aligns the elements, and is copied
+// Loaded tensors view the mapped file if the device works in host memory and the file aligns the elements, and are copied
 // elsewhere. Such a tensor may be written to in place like any other: its page of memory is copied then, and the file stays as it is.
 // The file may be replaced, but not shortened, while a tensor looks at it; what is saved here replaces files.
 // Every function names file and tensor in its errors: not_found, io, corrupt_file, unsupported.

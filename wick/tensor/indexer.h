@@ -1,4 +1,4 @@
-// What Tensor::i takes for a dimension: a number, a range, a step, ids, or a word that leaves dimensions as they are.
+// An Index is an argument of Tensor::i: a number, a range, a step, ids, or a word that leaves dimensions as they are.
 //
 //   x.i(0)                      slice 0 of the first dimension, without that dimension; -1 is the last slice
 //   x.i(range(1, 3))            slices 1 and 2; from(1): all but the first; to(-1): all but the last; range(2, 1): none

@@ -1,4 +1,4 @@
-// The CPU behind the seam: its runtime, and what the implementations of ops find in it.
+// The CPU implementation of Runtime, and its state for the implementations of ops.
 #pragma once
 
 #include <limits>
@@ -44,8 +44,8 @@ class CpuRuntime final : public Runtime {
   [[nodiscard]] PrefetchTable& prefetch() noexcept { return prefetch_; }
   [[nodiscard]] WeightPreparer& preparer() noexcept { return preparer_; }
   [[nodiscard]] const SimdKernels& kernels() const noexcept { return kernels_; }
-  // Scratch of thread `index` of the pool while it runs a task. Index 0 is the calling thread, which may also use it outside tasks; as several
-  // threads may call at once, each has its own.
+  // Scratch of thread `index` of the pool while it runs a task. Index 0 is the calling thread, which may also use it outside tasks; as
+  // several threads may call at once, each has its own.
   [[nodiscard]] Scratch& scratch(int index) noexcept { return index == 0 ? callers_scratch() : scratch_[static_cast<size_t>(index)]; }
 
  private:

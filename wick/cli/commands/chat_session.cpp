@@ -193,7 +193,7 @@ bool Conversation::answer() {
   }
   if (console_.output_is_terminal) console_.out << std::endl;
   if (last_.stop_reason == StopReason::context_full) {
-    console_.warn(fmt::format("the answer ends early: the context of {} tokens is full; /clear begins anew", chat_.context()));
+    console_.warn(fmt::format("the answer ends early: the context of {} tokens is full; /clear resets it", chat_.context()));
   }
   if (!options_.generate.no_timings) show_statistics();
   return interrupt_.requested();

@@ -58,7 +58,8 @@ void add_usual_flags(FlagAdder& add) {
   add.integer("--top-k", "sample from the K most likely tokens; 0 = all (the model's own, else 40)", &SamplingParams::top_k, 0)
       .value_name("K");
   add.decimal("--top-p",
-              "sample from the fewest most likely tokens whose probabilities sum to at least X, 0 to 1; 1 = all (the model's own, else "
+              "top-p: sample from the smallest set of most likely tokens with total probability of at least X, 0 to 1; 1 = all (the "
+              "model's own, else "
               "0.95)",
               &SamplingParams::top_p, 0, 1);
   add.decimal("--min-p",

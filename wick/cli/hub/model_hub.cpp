@@ -246,7 +246,7 @@ void fetch_rest(const Console& console, Downloader& downloader, const std::strin
   ProgressBar bar(console, fs::path(file.path).filename().string());
   bool begun = false;
   const int status = downloader.get({url, variable_of(console, "HF_TOKEN"), have}, [&](std::span<const std::byte> bytes, int answer) {
-    // A server that knows no ranges begins anew.
+    // A server without range requests restarts the download.
     if (!std::exchange(begun, true) && answer != kStatusPartial && have > 0) {
       out.close();
       fs::resize_file(part, have = 0);

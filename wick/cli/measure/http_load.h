@@ -19,7 +19,7 @@ struct HttpLoad {
   std::string api_key = {};
   std::string model = {};                 // what requests name; empty: none
   bool is_chat = false;                   // chat completions; else completions
-  std::vector<std::string> prompts = {};  // taken in turns
+  std::vector<std::string> prompts = {};  // used round-robin
   int64_t requests = 64;
   int64_t concurrency = 8;  // the most in flight
   float rate = 0;           // requests a second that arrive by a Poisson process; 0: the next one when one has ended

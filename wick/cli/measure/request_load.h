@@ -21,7 +21,7 @@ struct RequestLoad {
   int64_t max_tokens = 128;
   float temperature = 0;
   uint64_t seed = 1;                       // of arrivals and prompts
-  std::vector<std::string> adapters = {};  // of the engine: the requests go through them in turns, each through one
+  std::vector<std::string> adapters = {};  // of the engine: requests use them round-robin, one each
 };
 
 // Percentiles in seconds.

@@ -36,13 +36,13 @@ struct ConfigRow {
 // How a folder stores matrices [out, in], one or a stack of them.
 enum class StoredForm {
   as_it_is,
-  transposed,           // [in, out]
-  halves,               // two: the rows of the first, then those of the second; of each matrix of a stack
-  transposed_halves,    // the same of columns
-  transposed_in_turns,  // columns of the first and the second in turns
-  in_turns,             // the same of biases
-  mxfp4,                // four-bit floats (OCP MX 2023): NAME_blocks [count, rows, columns / 32, 16] beside NAME_scales, both of bytes
-  mxfp4_in_turns        // the same with rows of the first and the second in turns
+  transposed,              // [in, out]
+  halves,                  // two: the rows of the first, then those of the second; of each matrix of a stack
+  transposed_halves,       // the same of columns
+  interleaved_transposed,  // columns of the first and the second alternate
+  in_turns,                // the same of biases
+  mxfp4,                   // four-bit floats (OCP MX 2023): NAME_blocks [count, rows, columns / 32, 16] beside NAME_scales, both of bytes
+  interleaved_mxfp4        // the same with alternating rows of the first and the second
 };
 
 // A tensor's name in a folder and its canonical one; "{}" is the layer, and a second one the number of an expert, whose tensors are one
@@ -58,14 +58,14 @@ struct HuggingFaceForm {
   std::span<const ConfigRow> config = {};
   std::span<const TensorRow> tensors = {};  // asked before the shared ones
   RopeStyle rope = RopeStyle::half_split;
-  bool tied_by_default = false;       // where the configuration does not say
-  float norm_offset = 0;              // what is added to the stored weights of norms
-  bool transposed = false;            // matrices of layers are stored [in, out]
-  bool qkv_by_head = false;           // rows of attn_qkv are each head's query, key and value, where GGUF has all queries first
-  bool drops_further_layers = false;  // those behind the last, which predict more tokens at once
-  bool qkv_by_group = false;          // the same of groups: the queries of a key/value head, its key, its value
-  bool splits_qkv = false;            // GGUF files have three matrices in the place of attn_qkv
-  int64_t inner_multiple = 0;         // of the hidden size: the feed-forward width where the configuration does not say
+  bool tied_by_default = false;    // where the configuration does not say
+  float norm_offset = 0;           // what is added to the stored weights of norms
+  bool transposed = false;         // matrices of layers are stored [in, out]
+  bool qkv_by_head = false;        // rows of attn_qkv are each head's query, key and value, where GGUF has all queries first
+  bool ignore_mtp_layers = false;  // those behind the last, which predict more tokens at once
+  bool qkv_by_group = false;       // the same of groups: the queries of a key/value head, its key, its value
+  bool splits_qkv = false;         // GGUF files have three matrices in the place of attn_qkv
+  int64_t inner_multiple = 0;      // of the hidden size: the feed-forward width where the configuration does not say
   double usual_rotary_factor = 1;
   double yarn_log_unit = 0;  // what GGUF files multiply YaRN's mscale_all_dim by; 0: it is refused
 };

@@ -115,7 +115,7 @@ const Architecture kDeepSeek2 = {.name = "deepseek2",
                                                   .config = kDeepSeek2Config,
                                                   .tensors = kDeepSeek2Tensors,
                                                   .rope = RopeStyle::interleaved,
-                                                  .drops_further_layers = true,
+                                                  .ignore_mtp_layers = true,
                                                   .yarn_log_unit = 0.1}};
 
 }  // namespace wick

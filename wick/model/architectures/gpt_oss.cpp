@@ -39,9 +39,9 @@ constexpr TensorRow kGptOssTensors[] = {
     {"model.layers.{}.self_attn.sinks", "blk.{}.attn_sinks.weight"},
     {"model.layers.{}.mlp.router.weight", "blk.{}.ffn_gate_inp.weight"},
     {"model.layers.{}.mlp.router.bias", "blk.{}.ffn_gate_inp.bias"},
-    {"model.layers.{}.mlp.experts.gate_up_proj", "blk.{}.ffn_gate_exps.weight", StoredForm::transposed_in_turns,
+    {"model.layers.{}.mlp.experts.gate_up_proj", "blk.{}.ffn_gate_exps.weight", StoredForm::interleaved_transposed,
      "blk.{}.ffn_up_exps.weight"},
-    {"model.layers.{}.mlp.experts.gate_up_proj_blocks", "blk.{}.ffn_gate_exps.weight", StoredForm::mxfp4_in_turns,
+    {"model.layers.{}.mlp.experts.gate_up_proj_blocks", "blk.{}.ffn_gate_exps.weight", StoredForm::interleaved_mxfp4,
      "blk.{}.ffn_up_exps.weight"},
     {"model.layers.{}.mlp.experts.gate_up_proj_scales", ""},  // read with the blocks
     {"model.layers.{}.mlp.experts.down_proj_blocks", "blk.{}.ffn_down_exps.weight", StoredForm::mxfp4},

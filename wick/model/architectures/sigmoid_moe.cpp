@@ -159,7 +159,7 @@ const Architecture kGlm4Moe = {.name = "glm4moe",
                                .hugging_face = {.classes = kGlm4MoeClasses,
                                                 .config = kGlm4MoeConfig,
                                                 .tensors = kGlm4MoeTensors,
-                                                .drops_further_layers = true,
+                                                .ignore_mtp_layers = true,
                                                 .usual_rotary_factor = 0.5}};
 const Architecture kDots1 = {.name = "dots1",
                              .models = "dots.llm1",

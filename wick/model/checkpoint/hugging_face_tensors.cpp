@@ -60,9 +60,9 @@ struct Stack {
 };
 
 bool is_transposed(StoredForm form) {
-  return form == StoredForm::transposed || form == StoredForm::transposed_halves || form == StoredForm::transposed_in_turns;
+  return form == StoredForm::transposed || form == StoredForm::transposed_halves || form == StoredForm::interleaved_transposed;
 }
-bool is_mxfp4(StoredForm form) { return form == StoredForm::mxfp4 || form == StoredForm::mxfp4_in_turns; }
+bool is_mxfp4(StoredForm form) { return form == StoredForm::mxfp4 || form == StoredForm::interleaved_mxfp4; }
 bool holds_two(StoredForm form) { return form != StoredForm::as_it_is && form != StoredForm::transposed && form != StoredForm::mxfp4; }
 
 // One of the tensors that a stored one of this form holds, `part` being 0 or 1.
@@ -72,7 +72,7 @@ StoredView view_of(const SafetensorsTensor& tensor, StoredForm form, int64_t par
   const int64_t whole = stack.rows * stack.columns;
   switch (form) {
     case StoredForm::mxfp4:
-    case StoredForm::mxfp4_in_turns:  // not of elements
+    case StoredForm::interleaved_mxfp4:  // not of elements
     case StoredForm::as_it_is:
       view.extents = {stack.groups, stack.rows, stack.columns};
       view.strides = {whole, stack.columns, 1};
@@ -91,7 +91,7 @@ StoredView view_of(const SafetensorsTensor& tensor, StoredForm form, int64_t par
       view.extents = {stack.groups, stack.columns / 2, stack.rows};
       view.strides = {whole, 1, stack.columns};
       break;
-    case StoredForm::transposed_in_turns:
+    case StoredForm::interleaved_transposed:
       view.first = part;
       view.extents = {stack.groups, stack.columns / 2, stack.rows};
       view.strides = {whole, 2, stack.columns};
@@ -177,7 +177,7 @@ class FolderTensors {
 
 bool FolderTensors::is_further_layer(std::string_view name) const {
   constexpr std::string_view kPrefix = "model.layers.";
-  if (!form_.drops_further_layers || !name.starts_with(kPrefix)) return false;
+  if (!form_.ignore_mtp_layers || !name.starts_with(kPrefix)) return false;
   int64_t layer = 0;
   std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), layer);
   return layers_ > 0 && layer >= layers_;
@@ -211,7 +211,7 @@ void FolderTensors::add_mxfp4(const SafetensorsTensor& blocks, const CanonicalTe
   constexpr std::string_view kBlocks = "_blocks";
   const std::string scales_name = std::string(blocks.name.substr(0, blocks.name.size() - kBlocks.size())) + "_scales";
   const SafetensorsTensor& scales = stored_.get(scales_name);
-  const bool in_turns = canonical.form == StoredForm::mxfp4_in_turns;
+  const bool in_turns = canonical.form == StoredForm::interleaved_mxfp4;
   const Shape& shape = blocks.shape;
   const bool fits = blocks.dtype == DType::u8 && scales.dtype == DType::u8 && shape.rank() == 4 && shape[3] == 16 &&
                     scales.shape == Shape{shape[0], shape[1], shape[2]} && (!in_turns || shape[1] % 2 == 0);

@@ -1,11 +1,11 @@
-// A KvPool holds what the sequences of one model have left behind on its device or devices, in blocks of positions, under one budget of
+// A KvPool is the paged KV cache of one model on its device or devices, in blocks of positions, under one budget of
 // bytes.
 //
-// Layers of one retention are a cache group. A group has its own blocks, and a sequence one table of blocks for each group: position p of
-// the sequence is slot table[p / block_size] · block_size + p % block_size of every layer of the group. Sequences that begin alike share
-// blocks; a block that others use too, or that is kept with more positions than the sequence has of it, is copied before it is written to.
-// What recurrent layers keep is one slab of f32 for each sequence; a step reads one slab and writes another, so that a step that is given
-// up leaves no trace.
+// Layers with the same attention span are a cache group. A group has its own blocks, and a sequence one table of blocks for each group:
+// position p of the sequence is slot table[p / block_size] · block_size + p % block_size of every layer of the group. Sequences that begin
+// alike share blocks; a block that others use too, or that is kept with more positions than the sequence has of it, is copied before it is
+// written to. What recurrent layers keep is one slab of f32 for each sequence; a step reads one slab and writes another, so that a step
+// that is given up leaves no trace.
 //
 // Not for several threads at once.
 #pragma once

@@ -38,7 +38,7 @@ class AttentionMixer final : public Mixer {
   std::optional<Tensor> query_norm_, key_norm_;
   std::optional<Tensor> unit_weight_, unit_bias_;  // of layer norms without weights
   std::optional<Norm> sub_norm_;
-  std::optional<Tensor> rotated_norm_;  // of queries and keys together, behind the rotation
+  std::optional<Tensor> rotated_norm_;  // of queries and keys together, after RoPE
   AttentionBiases biases_;
   bool scaled_ = false;  // one of the projections
 };

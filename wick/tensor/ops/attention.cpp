@@ -97,12 +97,12 @@ Tensor attention_from_parts(const Tensor& query, const Tensor& key, const Tensor
   return mixed.reshape({query.shape()[1], tokens, width}).transpose(0, 1).contiguous();
 }
 
-std::string_view attention_hole(DType dtype) { return is_cache_dtype(dtype) ? "" : "a key/value cache is f32, f16, bf16 or q8_0"; }
+std::string_view attention_unsupported(DType dtype) { return is_cache_dtype(dtype) ? "" : "a key/value cache is f32, f16, bf16 or q8_0"; }
 
 }  // namespace
 
 // The tape sees its parts.
-const OpRule rules::attention = {.defining_operand = 1, .reference = attention_reference, .hole = attention_hole};
+const OpRule rules::attention = {.defining_operand = 1, .reference = attention_reference, .unsupported = attention_unsupported};
 
 namespace {
 

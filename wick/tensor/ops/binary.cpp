@@ -154,7 +154,7 @@ void binary_gradient(GradientContext& context) {
 
 const OpRule rules::binary = {.defining_operand = 0,
                               .reference = binary_reference,
-                              .hole = refuse_quantized,
+                              .unsupported = refuse_quantized,
                               .gradient_kind = GradientKind::function,
                               .gradient = binary_gradient};
 

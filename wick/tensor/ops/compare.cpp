@@ -91,10 +91,10 @@ ScalarComparison representable(CompareKind kind, double other, DType dtype) {
 }  // namespace
 
 const OpRule rules::compare = {
-    .defining_operand = 0, .reference = compare_reference, .hole = refuse_quantized, .gradient_kind = GradientKind::none};
+    .defining_operand = 0, .reference = compare_reference, .unsupported = refuse_quantized, .gradient_kind = GradientKind::none};
 const OpRule rules::where_cond = {.defining_operand = 1,
                                   .reference = where_reference,
-                                  .hole = refuse_quantized,
+                                  .unsupported = refuse_quantized,
                                   .gradient_kind = GradientKind::function,
                                   .gradient = where_gradient};
 

@@ -252,12 +252,12 @@ void check_line(std::string_view op, const Tensor& x, const Tensor& kernel) {
 
 const OpRule rules::conv2d = {.defining_operand = 0,
                               .reference = conv_reference,
-                              .hole = refuse_quantized,
+                              .unsupported = refuse_quantized,
                               .gradient_kind = GradientKind::function,
                               .gradient = conv_gradient};
 const OpRule rules::conv_transpose2d = {.defining_operand = 0,
                                         .reference = transpose_reference,
-                                        .hole = refuse_quantized,
+                                        .unsupported = refuse_quantized,
                                         .gradient_kind = GradientKind::function,
                                         .gradient = conv_transpose_gradient};
 

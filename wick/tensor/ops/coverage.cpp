@@ -87,10 +87,10 @@ void render_device(std::span<const CoverageEntry> entries, DeviceKind device, st
 
 }  // namespace
 
-std::string_view declared_hole(OpId op, DType dtype) noexcept {
+std::string_view declared_unsupported(OpId op, DType dtype) noexcept {
   if (!is_readable(dtype)) return kUnreadable;
-  const HoleFunction hole = rule(op).hole;
-  return hole == nullptr ? std::string_view() : hole(dtype);
+  const UnsupportedReason unsupported = rule(op).unsupported;
+  return unsupported == nullptr ? std::string_view() : unsupported(dtype);
 }
 
 std::vector<CoverageEntry> coverage(std::span<const Device> devices) {
@@ -100,7 +100,7 @@ std::vector<CoverageEntry> coverage(std::span<const Device> devices) {
       const OpId op = row.id;
       for (int id = 0; id < kDTypeCount; ++id) {
         const auto dtype = static_cast<DType>(id);
-        std::string_view reason = declared_hole(op, dtype);
+        std::string_view reason = declared_unsupported(op, dtype);
         const Support found = reason.empty() ? support(device, op, dtype) : Support::none;
         if (found == Support::none && reason.empty()) reason = missing_ability(device.caps(), dtype);
         entries.push_back({op, dtype, device.kind(), found, reason, kinds_by_reference(device, row, dtype, found)});

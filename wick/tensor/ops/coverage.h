@@ -22,7 +22,7 @@ struct CoverageEntry {
 };
 
 // Why no device carries out this op on this dtype; empty if it should.
-[[nodiscard]] std::string_view declared_hole(OpId op, DType dtype) noexcept;
+[[nodiscard]] std::string_view declared_unsupported(OpId op, DType dtype) noexcept;
 
 // One entry for each device, op and dtype, in that order.
 [[nodiscard]] std::vector<CoverageEntry> coverage(std::span<const Device> devices);

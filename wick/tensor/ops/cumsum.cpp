@@ -22,7 +22,7 @@ void cumsum_gradient(GradientContext& context) { context.give(0, context.gradien
 
 const OpRule rules::cumsum = {.defining_operand = 0,
                               .reference = cumsum_reference,
-                              .hole = refuse_quantized,
+                              .unsupported = refuse_quantized,
                               .gradient_kind = GradientKind::function,
                               .gradient = cumsum_gradient};
 

@@ -82,7 +82,7 @@ std::string_view missing_ability(const DeviceCaps& caps, DType dtype) noexcept {
 OpFunction implementation(const Runtime& runtime, OpId op, int kind, DType dtype) noexcept {
   if (const OpFunction function = runtime.override_for(op, kind, dtype)) return function;
   const OpRule& op_rule = rule(op);
-  if (!runtime.runs_kernels() || (op_rule.hole != nullptr && !op_rule.hole(dtype).empty())) return nullptr;
+  if (!runtime.runs_kernels() || (op_rule.unsupported != nullptr && !op_rule.unsupported(dtype).empty())) return nullptr;
   const LauncherTable* launchers = linked_launchers();
   if (launchers == nullptr || !missing_ability(runtime.caps(), dtype).empty()) return nullptr;
   return (*launchers)[static_cast<size_t>(op)];
@@ -140,9 +140,9 @@ void apply(OpId op, const void* params, std::span<const std::byte> param_bytes, 
 }
 
 void check_dtype(OpId op, std::string_view name, const Tensor& tensor) {
-  const HoleFunction hole = rule(op).hole;
-  if (hole == nullptr) return;
-  const std::string_view reason = hole(tensor.dtype());
+  const UnsupportedReason unsupported = rule(op).unsupported;
+  if (unsupported == nullptr) return;
+  const std::string_view reason = unsupported(tensor.dtype());
   if (!reason.empty()) fail(ErrorCode::unsupported, "{}: not defined for {}: {}", name, tensor.describe(), reason);
 }
 

@@ -47,7 +47,7 @@ inline void apply(OpId op, std::initializer_list<const Tensor*> inputs, std::ini
   apply(op, nullptr, {}, std::span(inputs.begin(), inputs.size()), std::span(outputs.begin(), outputs.size()));
 }
 
-// Throws unsupported where the op's rule has a hole for the tensor's dtype: "gelu: not defined for Tensor[[2], u8]: …".
+// Throws unsupported if the op's rule does not support the tensor's dtype: "gelu: not defined for Tensor[[2], u8]: …".
 void check_dtype(OpId op, std::string_view name, const Tensor& tensor);
 
 }  // namespace wick

@@ -72,11 +72,11 @@ Equation parse(std::string_view equation) {
   parsed.output = parse_term(equation, equation.substr(arrow + 2));
   for (const Label label : parsed.output->labels) {
     if (std::count(parsed.output->labels.begin(), parsed.output->labels.end(), label) > 1) {
-      fail(ErrorCode::invalid_argument, "einsum '{}': the letter '{}' is twice behind the arrow", equation, name_of(label));
+      fail(ErrorCode::invalid_argument, "einsum '{}': output subscript '{}' appears twice", equation, name_of(label));
     }
     const bool known = std::any_of(parsed.inputs.begin(), parsed.inputs.end(), [&](const Term& term) { return has(term.labels, label); });
     if (!known && label != kEllipsis) {
-      fail(ErrorCode::invalid_argument, "einsum '{}': the letter '{}' behind the arrow is in no term", equation, name_of(label));
+      fail(ErrorCode::invalid_argument, "einsum '{}': output subscript '{}' does not appear in any input", equation, name_of(label));
     }
   }
   return parsed;

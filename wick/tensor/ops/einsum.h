@@ -12,7 +12,7 @@ namespace [[gnu::visibility("default")]] wick {
 // einsum("bij,bjk->bik", {x, y}): each operand has a term, each dimension of it a letter (a-z, A-Z). The result has the dimensions behind
 // the arrow; products of elements that agree in their letters are summed up over the letters that are not there.
 //   A letter twice in a term takes the diagonal ("ii->i"); "..." stands for dimensions that broadcast, aligned at the last one, and is
-//   summed up if it is missing behind the arrow; extents of 1 stretch; without an arrow the result has "..." and then the letters that
+//   summed if it is missing in the output; extents of 1 stretch; without an arrow the result has "..." and then the letters that
 //   occur once, in the order of the alphabet (capitals first). Spaces mean nothing.
 // Operands are contracted in pairs, those first that give the smallest intermediate result, as batched matrix products (floats) or as
 // products and sums (integers, which wrap around). The result may be a view of an operand, where nothing is to be computed.

@@ -15,12 +15,12 @@ void fill_reference(const void* params, std::span<const ReferenceTensor> /*input
   std::fill(outputs[0].values.begin(), outputs[0].values.end(), static_cast<const FillParams*>(params)->value);
 }
 
-std::string_view fill_hole(DType dtype) { return is_quantized(dtype) ? "a single value has no block form" : ""; }
+std::string_view fill_unsupported(DType dtype) { return is_quantized(dtype) ? "a single value has no block form" : ""; }
 
 }  // namespace
 
 const OpRule rules::fill = {
-    .defining_operand = kFirstOutput, .reference = fill_reference, .hole = fill_hole, .gradient_kind = GradientKind::none};
+    .defining_operand = kFirstOutput, .reference = fill_reference, .unsupported = fill_unsupported, .gradient_kind = GradientKind::none};
 
 void fill(const Tensor& target, double value, std::string_view function) {
   check_assigned(function, target);

@@ -110,11 +110,12 @@ void scatter_in_place(std::string_view name, const Tensor& target, const Tensor&
 
 const OpRule rules::gather = {.defining_operand = 0,
                               .reference = gather_reference,
-                              .hole = refuse_quantized,
+                              .unsupported = refuse_quantized,
                               .gradient_kind = GradientKind::function,
                               .gradient = gather_gradient};
 // The tape sees scatter and scatter_add as wholes: the copy and the writes.
-const OpRule rules::scatter = {.defining_operand = kFirstOutput, .reference = scatter_reference, .hole = refuse_quantized, .updates = true};
+const OpRule rules::scatter = {
+    .defining_operand = kFirstOutput, .reference = scatter_reference, .unsupported = refuse_quantized, .updates = true};
 
 Tensor Tensor::gather(const Tensor& ids, int dim) const {
   check_assigned("gather", {{"the tensor", *this}, {"ids", ids}});

@@ -53,11 +53,12 @@ void check_ids(std::string_view op, const Tensor& ids) {
 
 const OpRule rules::index_select = {.defining_operand = 0,
                                     .reference = select_reference,
-                                    .hole = refuse_quantized,
+                                    .unsupported = refuse_quantized,
                                     .gradient_kind = GradientKind::function,
                                     .gradient = select_gradient};
 // The tape sees index_add as a whole: the copy and the additions.
-const OpRule rules::index_add = {.defining_operand = kFirstOutput, .reference = add_reference, .hole = refuse_quantized, .updates = true};
+const OpRule rules::index_add = {
+    .defining_operand = kFirstOutput, .reference = add_reference, .unsupported = refuse_quantized, .updates = true};
 
 Tensor Tensor::index_select(const Tensor& ids, int dim) const {
   check_assigned("index_select", {{"the tensor", *this}, {"ids", ids}});

@@ -272,7 +272,7 @@ void check_weight(const char* op, const Tensor& x, const Tensor& weight, int ran
   if (is_quantized(weight.dtype())) check_blocks(op, weight);
 }
 
-std::string_view linear_hole(DType dtype) { return is_integer(dtype) ? "weights are float or quantized" : ""; }
+std::string_view linear_unsupported(DType dtype) { return is_integer(dtype) ? "weights are float or quantized" : ""; }
 
 Tensor apply_gate(GateKind kind, const Tensor& gate, const Tensor& up) {
   check_assigned("apply_gate", {{"gate", gate}, {"up", up}});
@@ -292,11 +292,11 @@ Tensor apply_gate(GateKind kind, const Tensor& gate, const Tensor& up) {
 
 const OpRule rules::linear = {.defining_operand = 1,
                               .reference = linear_reference,
-                              .hole = linear_hole,
+                              .unsupported = linear_unsupported,
                               .gradient_kind = GradientKind::function,
                               .gradient = linear_gradient};
 // The tape sees its parts: see gated_linear below.
-const OpRule rules::gated_linear = {.defining_operand = 1, .reference = gated_reference, .hole = linear_hole};
+const OpRule rules::gated_linear = {.defining_operand = 1, .reference = gated_reference, .unsupported = linear_unsupported};
 
 namespace {
 

@@ -139,8 +139,8 @@ Tensor multiply(const ExpertCall& call, const Tensor& x, const Tensor& ids, Line
 }  // namespace
 
 // The tape sees their parts.
-const OpRule rules::linear_experts = {.defining_operand = 1, .reference = experts_reference, .hole = linear_hole};
-const OpRule rules::gated_linear_experts = {.defining_operand = 1, .reference = gated_experts_reference, .hole = linear_hole};
+const OpRule rules::linear_experts = {.defining_operand = 1, .reference = experts_reference, .unsupported = linear_unsupported};
+const OpRule rules::gated_linear_experts = {.defining_operand = 1, .reference = gated_experts_reference, .unsupported = linear_unsupported};
 
 Tensor linear_experts(const Tensor& x, const Tensor& weight, const Tensor& ids, const LinearParams& params, const Tensor* bias) {
   check_assigned("linear_experts", {{"x", x}, {"weight", weight}, {"ids", ids}});

@@ -29,6 +29,6 @@ namespace wick {
 // quantized one whose rows are not dense and whole blocks, or of which only a part can be read.
 void check_weight(const char* op, const Tensor& x, const Tensor& weight, int rank);
 // Why no device multiplies with weights of that dtype.
-[[nodiscard]] std::string_view linear_hole(DType dtype);
+[[nodiscard]] std::string_view linear_unsupported(DType dtype);
 
 }  // namespace wick

@@ -48,7 +48,7 @@ void matmul_gradient(GradientContext& context) {
   if (context.wants(1)) context.give(1, context.input(0).t().matmul(g));
 }
 
-std::string_view matmul_hole(DType dtype) {
+std::string_view matmul_unsupported(DType dtype) {
   return is_integer(dtype) ? kFloatsOnly : is_quantized(dtype) ? "linear multiplies by quantized weights" : "";
 }
 
@@ -56,7 +56,7 @@ std::string_view matmul_hole(DType dtype) {
 
 const OpRule rules::matmul = {.defining_operand = 0,
                               .reference = matmul_reference,
-                              .hole = matmul_hole,
+                              .unsupported = matmul_unsupported,
                               .gradient_kind = GradientKind::function,
                               .gradient = matmul_gradient};
 

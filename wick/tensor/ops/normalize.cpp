@@ -127,19 +127,19 @@ Tensor row_of_weights(const char* op, const char* name, const Tensor& x, const T
 
 const OpRule rules::softmax = {.defining_operand = 0,
                                .reference = softmax_reference,
-                               .hole = refuse_all_but_floats,
+                               .unsupported = refuse_all_but_floats,
                                .gradient_kind = GradientKind::function,
                                .gradient = softmax_gradient};
 const OpRule rules::rms_norm = {.defining_operand = 0,
                                 .reference = rms_norm_reference,
-                                .hole = refuse_all_but_floats,
+                                .unsupported = refuse_all_but_floats,
                                 .gradient_kind = GradientKind::function,
                                 .gradient = rms_norm_gradient};
 // The tape sees its parts.
-const OpRule rules::add_rms_norm = {.defining_operand = 0, .reference = add_rms_norm_reference, .hole = refuse_all_but_floats};
+const OpRule rules::add_rms_norm = {.defining_operand = 0, .reference = add_rms_norm_reference, .unsupported = refuse_all_but_floats};
 const OpRule rules::layer_norm = {.defining_operand = 0,
                                   .reference = layer_norm_reference,
-                                  .hole = refuse_all_but_floats,
+                                  .unsupported = refuse_all_but_floats,
                                   .gradient_kind = GradientKind::function,
                                   .gradient = layer_norm_gradient};
 

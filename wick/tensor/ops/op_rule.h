@@ -23,7 +23,7 @@ struct ReferenceTensor {
 // truth, not speed.
 using ReferenceFunction = void (*)(const void* params, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs);
 // Why no device carries out the op on that dtype of its defining operand; empty if every device should.
-using HoleFunction = std::string_view (*)(DType dtype);
+using UnsupportedReason = std::string_view (*)(DType dtype);
 
 // How an op handles gradients.
 //   function: `gradient` passes them on.
@@ -35,7 +35,7 @@ struct OpRule {
   // The operand whose dtype chooses the implementation: an input's number, or kFirstOutput.
   int defining_operand;
   ReferenceFunction reference;
-  HoleFunction hole = nullptr;
+  UnsupportedReason unsupported = nullptr;
   GradientKind gradient_kind = GradientKind::missing;
   GradientFunction gradient = nullptr;
   bool updates = false;  // the outputs' own elements are read too

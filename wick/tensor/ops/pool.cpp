@@ -101,11 +101,11 @@ Tensor flat_places(const Tensor& places, int64_t area) {
 
 const OpRule rules::avg_pool2d = {.defining_operand = 0,
                                   .reference = avg_reference,
-                                  .hole = refuse_all_but_floats,
+                                  .unsupported = refuse_all_but_floats,
                                   .gradient_kind = GradientKind::function,
                                   .gradient = avg_gradient};
 // The tape sees max_pool2d with its indices, which the second output has.
-const OpRule rules::max_pool2d = {.defining_operand = 0, .reference = max_reference, .hole = refuse_quantized};
+const OpRule rules::max_pool2d = {.defining_operand = 0, .reference = max_reference, .unsupported = refuse_quantized};
 
 Tensor Tensor::avg_pool2d(std::array<int64_t, 2> kernel, std::optional<std::array<int64_t, 2>> stride) const {
   check_assigned("avg_pool2d", *this);

@@ -61,8 +61,10 @@ Tensor draw(std::string_view name, RandomParams params, const Shape& shape, DTyp
 
 }  // namespace
 
-const OpRule rules::random = {
-    .defining_operand = kFirstOutput, .reference = random_reference, .hole = refuse_all_but_floats, .gradient_kind = GradientKind::none};
+const OpRule rules::random = {.defining_operand = kFirstOutput,
+                              .reference = random_reference,
+                              .unsupported = refuse_all_but_floats,
+                              .gradient_kind = GradientKind::none};
 
 Tensor Tensor::rand(double low, double high, const Extents& shape, DType dtype, const Device& device) {
   const double span = dtype == DType::f64 ? high - low : static_cast<float>(high - low);

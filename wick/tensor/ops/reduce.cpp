@@ -155,7 +155,7 @@ Tensor variance(std::string_view name, const Tensor& x, const Dims& dims, bool k
 
 const OpRule rules::reduce = {.defining_operand = 0,
                               .reference = reduce_reference,
-                              .hole = refuse_quantized,
+                              .unsupported = refuse_quantized,
                               .gradient_kind = GradientKind::function,
                               .gradient = reduce_gradient};
 

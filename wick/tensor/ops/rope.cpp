@@ -64,7 +64,7 @@ void rope_into_cache_reference(const void* params, std::span<const ReferenceTens
   outputs[2].values = turned(inputs[0]).values;
 }
 
-std::string_view cache_hole(DType dtype) { return is_cache_dtype(dtype) ? "" : "a key/value cache is f32, f16, bf16 or q8_0"; }
+std::string_view cache_unsupported(DType dtype) { return is_cache_dtype(dtype) ? "" : "a key/value cache is f32, f16, bf16 or q8_0"; }
 
 void check_rotation(const char* op, const Tensor& x, const Tensor& table) {
   const bool fits = x.rank() == 3 && table.rank() == 3 && table.shape()[0] == x.shape()[0] && table.shape()[2] == 2 &&
@@ -92,7 +92,7 @@ void rope_gradient(GradientContext& context) {
 
 const OpRule rules::rope = {.defining_operand = 0,
                             .reference = rope_reference,
-                            .hole = refuse_all_but_floats,
+                            .unsupported = refuse_all_but_floats,
                             .gradient_kind = GradientKind::function,
                             .gradient = rope_gradient};
 
@@ -106,7 +106,7 @@ Tensor rope(const Tensor& x, const Tensor& table, RopeStyle style) {
 }
 
 const OpRule rules::rope_into_cache = {
-    .defining_operand = kFirstOutput, .reference = rope_into_cache_reference, .hole = cache_hole, .updates = true};
+    .defining_operand = kFirstOutput, .reference = rope_into_cache_reference, .unsupported = cache_unsupported, .updates = true};
 
 Tensor rope_into_cache(const Tensor& query, const Tensor& key, const Tensor& value, const CachePlaces& places, const Tensor& table,
                        RopeStyle style, const Tensor& keys, const Tensor& values) {

@@ -24,7 +24,7 @@ void sample_reference(const void* /*params*/, std::span<const ReferenceTensor> i
   }
 }
 
-std::string_view sample_hole(DType dtype) { return dtype == DType::f32 ? "" : "logits are f32"; }
+std::string_view sample_unsupported(DType dtype) { return dtype == DType::f32 ? "" : "logits are f32"; }
 
 void check(const Tensor& logits, const Tensor& numbers, DType dtype, const char* name) {
   if (logits.rank() != 2 || numbers.shape() != Shape{logits.shape()[0], 4}) {
@@ -39,7 +39,7 @@ void check(const Tensor& logits, const Tensor& numbers, DType dtype, const char*
 }  // namespace
 
 const OpRule rules::sample = {
-    .defining_operand = 0, .reference = sample_reference, .hole = sample_hole, .gradient_kind = GradientKind::none};
+    .defining_operand = 0, .reference = sample_reference, .unsupported = sample_unsupported, .gradient_kind = GradientKind::none};
 
 Tensor sample(const Tensor& logits, const Tensor& settings, const Tensor& draws) {
   check_assigned("sample", {{"logits", logits}, {"settings", settings}, {"draws", draws}});

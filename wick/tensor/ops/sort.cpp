@@ -58,7 +58,7 @@ std::pair<Tensor, Tensor> ordered_along(std::string_view name, const Tensor& x, 
 }  // namespace
 
 const OpRule rules::sort = {
-    .defining_operand = 0, .reference = sort_reference, .hole = refuse_quantized, .gradient_kind = GradientKind::none};
+    .defining_operand = 0, .reference = sort_reference, .unsupported = refuse_quantized, .gradient_kind = GradientKind::none};
 
 Tensor Tensor::arg_sort_last_dim(bool ascending) const {
   check_assigned("arg_sort_last_dim", *this);

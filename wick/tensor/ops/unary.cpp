@@ -184,7 +184,7 @@ Tensor of_kind(UnaryKind kind, const Tensor& x, double a = 0, double b = 0) { re
 
 const OpRule rules::unary = {.defining_operand = 0,
                              .reference = unary_reference,
-                             .hole = refuse_quantized,
+                             .unsupported = refuse_quantized,
                              .gradient_kind = GradientKind::function,
                              .gradient = unary_gradient};
 

@@ -97,7 +97,7 @@ double bilinear_step(int64_t from, int64_t to, bool align_corners, std::optional
 
 const OpRule rules::upsample2d = {.defining_operand = 0,
                                   .reference = upsample_reference,
-                                  .hole = refuse_quantized,
+                                  .unsupported = refuse_quantized,
                                   .gradient_kind = GradientKind::function,
                                   .gradient = upsample_gradient};
 

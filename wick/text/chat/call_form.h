@@ -44,7 +44,7 @@ struct EnforceableTools {
   std::string tools;  // with looser schemas where something cannot be enforced
   std::vector<Refusal> refusals;
 };
-// Of a model with this template that writes calls in this format. Where no form of its calls is known, the schemas are refused that no form
+// The enforceable tools for a model with this template and call format. If no call form is known, the schemas are refused that no form
 // could enforce, and the tools stay as they are. Errors: invalid_argument for tools that are no list of functions.
 [[nodiscard]] EnforceableTools enforceable_tools(std::string_view format, std::string_view template_source, const std::string& tools,
                                                  ConstraintCompiler& constraints);

@@ -34,7 +34,7 @@ struct MergeScratch {
     uint32_t priority;
     int32_t left;
     int32_t right;
-    uint32_t length;  // of both when the candidate was found: it is stale if one has grown since
+    uint32_t length;  // combined length when queued: stale if one has grown since
     TokenId merged;
   };
   std::vector<PairMerge> pairs;

@@ -43,7 +43,7 @@ struct ActivationForm {
 };
 
 // Rows of activations in the form that a kernel wants; the other forms' pointers are nullptr. They are written panel by panel, so that what
-// is read in turns lies together: row-major, the rows could lie a power of two apart, in one set of the cache. A panel begins where its
+// is read alternately is contiguous: row-major, the rows could lie a power of two apart, in one set of the cache. A panel begins where its
 // first row would without panels; the shapes are those of panels of one row.
 struct Activations {
   int64_t rows = 0;

@@ -35,8 +35,8 @@ struct StreamId {
   friend bool operator==(const StreamId&, const StreamId&) = default;
 };
 
-// Finds the distance of one stream by successive halving: runs of the stream use the distances in turns, and the slower half of them, by
-// the median time a byte, drops out of each round. Any thread may call.
+// Finds the distance of one stream by successive halving: runs of the stream alternate between the distances, and the slower half of them,
+// by the median time a byte, drops out of each round. Any thread may call.
 class PrefetchTuner {
  public:
   // -1 until it is known.
