@@ -68,7 +68,7 @@ class Chat {
   [[nodiscard]] const ChatTemplate& chat_template() const noexcept { return template_; }
   [[nodiscard]] const std::string& format() const noexcept { return format_; }
   [[nodiscard]] int64_t context() const noexcept;
-  // Of all answers so far.
+  // Metrics of all answers so far.
   [[nodiscard]] EngineMetrics metrics() const;
 
  private:

@@ -26,13 +26,13 @@ class MaskCache {
   // Errors: fail_ambiguous's, where that takes too much work or memory; the cache is as good as before.
   void add_masks(std::span<const Configuration> configurations, const FrameArena& arena, std::span<uint64_t> mask);
 
-  // What is kept, about. At most some 100 MiB, for a moment, and less than kMaxBytes at the beginning of a mask.
+  // Approximate size of the cache. At most some 100 MiB, for a moment, and less than kMaxBytes at the beginning of a mask.
   [[nodiscard]] size_t bytes() const noexcept;
   void clear();
 
  private:
   static constexpr size_t kMaxBytes = size_t{48} << 20;
-  // Of one call. What sensible formats need is less than a tenth.
+  // Limit of one call. Sensible formats need less than a tenth.
   static constexpr uint64_t kMaxWork = 12'000'000;
 
   struct StateHash {

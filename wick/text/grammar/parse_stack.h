@@ -62,7 +62,7 @@ struct Configurations {
   [[nodiscard]] bool operator==(const Configurations&) const = default;
 };
 
-// What may still be computed before the format counts as too ambiguous, in units: configurations reached and nodes of a token trie. A unit
+// Work left before the format counts as too ambiguous, in units: configurations reached and nodes of a token trie. A unit
 // takes about 20 ns. Units and not a time, so that a request ends the same way on every machine.
 class WorkLimit {
  public:
