@@ -29,8 +29,8 @@ class Scratch {
   Top top_;
 };
 
-// Memory taken from a thread's scratch until the end of a scope. Frames of one thread nest, and only the innermost one allocates: code that is
-// called meanwhile may open its own. A frame stays with the thread that opened it; its memory may be read and written by any.
+// Memory taken from a thread's scratch until the end of a scope. Frames of one thread nest, and only the innermost one allocates: code that
+// is called meanwhile may open its own. A frame stays with the thread that opened it; its memory may be read and written by any.
 class ScratchFrame {
  public:
   explicit ScratchFrame(Scratch& scratch) : scratch_(scratch), begin_(scratch.top_) {}
