@@ -1,75 +1,27 @@
 // Takes any bytes for a model file and runs the programs on it that a user would: whatever is in the file, they end with exit code 0 or 2.
 // This is where a model's configuration is read, its weights are loaded and run, a text is scored, importance is collected and types are
 // planned, written and read again.
-#include <unistd.h>
-
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
+#include <string_view>
 
+#include "command_run.h"
 #include "outcome.h"
-#include "wick/cli/commands/wick_command.h"
-
-namespace {
 
 namespace fs = std::filesystem;
-
-// One folder for all inputs of this process.
-const fs::path& folder() {
-  static const fs::path made = [] {
-    fs::path path = fs::temp_directory_path() / ("wick-fuzz-" + std::to_string(::getpid()));
-    fs::create_directories(path);
-    std::ofstream(path / "text.txt") << "the quick brown fox jumps over the lazy dog and the dog sleeps on";
-    std::atexit([] {
-      std::error_code ignored;
-      fs::remove_all(folder(), ignored);
-    });
-    return path;
-  }();
-  return made;
-}
-
-void write(const fs::path& path, const uint8_t* data, size_t size) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file.write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
-}
-
-// The lines that are no warnings.
-int error_lines(const std::string& words) {
-  std::istringstream lines(words);
-  int count = 0;
-  for (std::string line; std::getline(lines, line);) count += line.find(": warning: ") == std::string::npos;
-  return count;
-}
-
-// Whether the command succeeded. Exit code 1 says that Wick itself is at fault; an error is one line, whatever was warned of before.
-bool run(const wick::Arguments& arguments) {
-  std::istringstream in;
-  std::ostringstream out;
-  std::ostringstream err;
-  wick::Console console{.name = "wick", .executable = {}, .in = in, .out = out, .err = err};
-  const int code = wick::run_wick(console, arguments);
-  if (code == wick::kExitSuccess) return true;
-  if (code != wick::kExitUserError || error_lines(err.str()) != 1) {
-    std::fprintf(stderr, "exit code %d: %s\n", code, err.str().c_str());
-    std::abort();
-  }
-  return false;
-}
-
-}  // namespace
+using wick::fuzz::folder;
+using wick::fuzz::run;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string model = folder() / "model.gguf";
   const std::string text = folder() / "text.txt";
   const std::string matrix = folder() / "model.imatrix.gguf";
   const std::string small = folder() / "small.gguf";
-  write(model, data, size);
+  wick::fuzz::write(model, data, size);
+  constexpr std::string_view kText = "the quick brown fox jumps over the lazy dog and the dog sleeps on";
+  wick::fuzz::write(text, kText.data(), kText.size());
   const wick::Arguments common = {"--device", "cpu", "--threads", "1", "--quiet"};
   const auto with = [&](wick::Arguments arguments) {
     arguments.insert(arguments.end(), common.begin(), common.end());

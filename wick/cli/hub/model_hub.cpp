@@ -136,22 +136,15 @@ class HubRow {
 };
 
 std::vector<HubFile> read_manifest(const fs::path& folder) {
-  constexpr std::string_view kRemedy = "delete this file and pull the model again";
   const fs::path path = folder / kManifest;
   std::ifstream file(path);
   if (!file) return {};
-  const HubJson json = parse_json(std::string(std::istreambuf_iterator<char>(file), {}));
-  if (!json.is_object() || !json.contains("files") || !json["files"].is_array()) {
-    fail(ErrorCode::corrupt_file, "{}: not a JSON object with a list of files; {}", path.string(), kRemedy);
-  }
-  std::vector<HubFile> files;
-  for (const HubJson& each : json["files"]) {
-    const HubRow row(each, fmt::format("{}: files[{}]", path.string(), &each - &json["files"].front()), kRemedy);
-    HubFile own{row.text("path"), row.size("bytes"), row.text("sha256")};
-    std::error_code ignored;
-    // What somebody took away is not here.
-    if (is_hub_path(own.path) && fs::file_size(folder / own.path, ignored) == own.bytes && !ignored) files.push_back(std::move(own));
-  }
+  std::vector<HubFile> files = parse_hub_manifest(std::string(std::istreambuf_iterator<char>(file), {}), path.string());
+  // What somebody took away is not here.
+  std::erase_if(files, [&](const HubFile& own) {
+    std::error_code missing;
+    return fs::file_size(folder / own.path, missing) != own.bytes || missing;
+  });
   return files;
 }
 
@@ -205,19 +198,7 @@ std::vector<HubFile> ask_hub(const Console& console, Downloader& downloader, con
     text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   });
   if (status != kStatusOk) fail_status(reference.to_string(), url, status);
-  const HubJson json = parse_json(text);
-  constexpr std::string_view kRemedy = "is this a hub? HF_ENDPOINT says which one is asked";
-  if (!json.is_array()) fail(ErrorCode::corrupt_file, "{}: no list of files; {}", url, kRemedy);
-  std::vector<HubFile> files;
-  for (const HubJson& each : json) {
-    const HubRow row(each, fmt::format("{}: [{}]", url, &each - &json.front()), kRemedy);
-    if (row.text("type") != "file") continue;
-    HubFile file{row.text("path"), row.size("size"), ""};
-    if (!is_hub_path(file.path)) continue;
-    if (const std::optional<HubRow> large = row.object("lfs")) file.sha256 = large->text("oid");
-    files.push_back(std::move(file));
-  }
-  return files;
+  return parse_hub_list(text, url);
 }
 
 std::string sha256_of_file(const Console& console, const fs::path& path, uint64_t total) {
@@ -283,6 +264,37 @@ HubFile fetch_file(const Console& console, Downloader& downloader, const HubRefe
 }
 
 }  // namespace
+
+std::vector<HubFile> parse_hub_list(std::string_view text, const std::string& url) {
+  const HubJson json = parse_json(text);
+  constexpr std::string_view kRemedy = "is this a hub? HF_ENDPOINT says which one is asked";
+  if (!json.is_array()) fail(ErrorCode::corrupt_file, "{}: no list of files; {}", url, kRemedy);
+  std::vector<HubFile> files;
+  for (const HubJson& each : json) {
+    const HubRow row(each, fmt::format("{}: [{}]", url, &each - &json.front()), kRemedy);
+    if (row.text("type") != "file") continue;
+    HubFile file{row.text("path"), row.size("size"), ""};
+    if (!is_hub_path(file.path)) continue;
+    if (const std::optional<HubRow> large = row.object("lfs")) file.sha256 = large->text("oid");
+    files.push_back(std::move(file));
+  }
+  return files;
+}
+
+std::vector<HubFile> parse_hub_manifest(std::string_view text, const std::string& path) {
+  constexpr std::string_view kRemedy = "delete this file and pull the model again";
+  const HubJson json = parse_json(text);
+  if (!json.is_object() || !json.contains("files") || !json["files"].is_array()) {
+    fail(ErrorCode::corrupt_file, "{}: not a JSON object with a list of files; {}", path, kRemedy);
+  }
+  std::vector<HubFile> files;
+  for (const HubJson& each : json["files"]) {
+    const HubRow row(each, fmt::format("{}: files[{}]", path, &each - &json["files"].front()), kRemedy);
+    HubFile own{row.text("path"), row.size("bytes"), row.text("sha256")};
+    if (is_hub_path(own.path)) files.push_back(std::move(own));
+  }
+  return files;
+}
 
 HubReference HubReference::parse(std::string_view text) {
   const std::string_view whole = text;

@@ -30,6 +30,11 @@ struct HubFile {
   std::string sha256;  // of what the hub says it should be, or of what came where it does not say
 };
 
+// The files that a hub's list names, and those of a manifest, without paths that leave the folder. `url`, `path`: for messages.
+// Errors: corrupt_file.
+[[nodiscard]] std::vector<HubFile> parse_hub_list(std::string_view text, const std::string& url);
+[[nodiscard]] std::vector<HubFile> parse_hub_manifest(std::string_view text, const std::string& path);
+
 struct HubModel {
   HubReference reference;  // without a file
   std::vector<HubFile> files;
