@@ -7,3 +7,4 @@
 #include "wick/kernels/group_reduce.h"
 #include "wick/kernels/math.h"
 #include "wick/tensor/compiled_kernel.h"
+#include "wick/tensor/kernel_inplace_op.h"

@@ -14,6 +14,7 @@
 #include "wick/kernels/group_reduce.h"
 #include "wick/kernels/math.h"
 #include "wick/tensor/backward.h"
+#include "wick/tensor/kernel_inplace_op.h"
 #include "wick/tensor/variable.h"
 
 namespace wick {
@@ -143,6 +144,47 @@ TEST(CompiledKernel, ServesACustomOpWithAGradient) {
   const Tensor y = x.tensor().apply_op1(Doubled());
   EXPECT_EQ(y.to_vector<float>(), (std::vector<float>{2, 4}));
   EXPECT_EQ(backward(y.sum_all()).get(x)->to_vector<float>(), (std::vector<float>{2, 2}));
+}
+
+// x += scale · y.
+ir::Kernel add_scaled_kernel() {
+  ir::KernelBuilder k("add_scaled", {.group_size = 32});
+  const Memory x = k.output("x", Element::f32), y = k.buffer("y", Element::f32);
+  const Value n = k.parameter("n", Type::u32), scale = k.parameter("scale", Type::f32);
+  const Value i = k.group_id() * 32U + k.local_id();
+  k.when(i < n, [&] { x[i] = x[i] + y[i] * scale; });
+  return k.finish();
+}
+
+// A lane for each element of what is written.
+KernelLaunch launch_for(const CustomOperand& written) {
+  const auto elements = static_cast<uint32_t>(written.layout.elements());
+  return {.grid = {(elements + 31) / 32, 1, 1}, .parameters = {elements, 0.5F}};
+}
+
+TEST(CompiledKernel, IsAnInplaceOpOnEveryDevice) {
+  for (const Device& device : opened_devices()) {
+    SCOPED_TRACE(device.location().to_string());
+    const std::vector<float> values = numbers(100);
+    const Tensor x = Tensor::from_vector(values, {10, 10}, device), y = Tensor::full({100}, 4, DType::f32, device);
+    const KernelInplaceOp2 op(CompiledKernel(add_scaled_kernel(), device), launch_for);
+    EXPECT_EQ(op.name(), "add_scaled");
+    x.inplace_op2(y, op);
+    const std::vector<float> found = x.to_vector<float>();
+    for (size_t i = 0; i < values.size(); ++i) EXPECT_FLOAT_EQ(found[i], values[i] + 2) << i;
+    EXPECT_EQ(y.to_vector<float>(), std::vector<float>(100, 4));
+  }
+}
+
+TEST(CompiledKernel, AsAnInplaceOpRefusesWhatALaunchRefuses) {
+  const Device device = Device::cpu();
+  const Tensor x = Tensor::zeros({4, 4}, DType::f32, device), y = Tensor::zeros({16}, DType::f32, device);
+  const KernelInplaceOp2 op(CompiledKernel(add_scaled_kernel(), device), launch_for);
+  const KernelInplaceOp1 alone(CompiledKernel(add_scaled_kernel(), device), launch_for);
+  EXPECT_NE(message_of([&] { x.inplace_op1(alone); }).find("kernel add_scaled: 1 buffers and 2 parameters given, 2 and 2 needed"),
+            std::string::npos);
+  EXPECT_NE(message_of([&] { x.inplace_op2(x, op); }).find("kernel add_scaled: buffers x and y share their memory"), std::string::npos);
+  EXPECT_NE(message_of([&] { x.transpose(0, 1).inplace_op2(y, op); }).find("is not row-major"), std::string::npos);
 }
 
 TEST(CompiledKernel, WhatDoesNotFitIsNamed) {
