@@ -38,7 +38,7 @@ ir::Kernel dequantize(DType from, DType to, uint32_t rank, const DeviceCaps& cap
 }
 
 ir::Kernel embedding_of_blocks(DType table, DType ids, uint32_t rank, const DeviceCaps& caps) {
-  KernelBuilder k(fmt::format("embedding_{}_{}_r{}", to_string(table), to_string(ids), rank), dequantize_options(caps));
+  KernelBuilder k(fmt::format("embedding_blocks_{}_{}_r{}", to_string(table), to_string(ids), rank), dequantize_options(caps));
   const QuantizedBlocks blocks(k, table);
   const Memory id = k.buffer("ids", Element::u32), y = k.output("y", Element::f32);
   StridedGrid grid(k, rank);
