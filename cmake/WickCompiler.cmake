@@ -105,6 +105,9 @@ endif()
 
 # ccache, where it is installed, makes a second build quick.
 find_program(WICK_CCACHE ccache)
+if(WICK_CCACHE AND NOT EXISTS ${WICK_CCACHE})
+  wick_refuse("WICK_CCACHE=${WICK_CCACHE}: there is no such program. Give the path of ccache, or OFF for none.")
+endif()
 if(WICK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${WICK_CCACHE})
 endif()
