@@ -49,6 +49,52 @@ class Commands : public testing::Test {
   std::string model;
 };
 
+// Numbers of each dtype that GGUF files hold and models have no weights of.
+template <class Number>
+std::vector<std::byte> bytes_of_numbers(const std::vector<Number>& numbers) {
+  const auto bytes = std::as_bytes(std::span(numbers));
+  return {bytes.begin(), bytes.end()};
+}
+
+TEST_F(Commands, DumpPrintsTheNumbersOfEveryPlainType) {
+  const std::vector<std::tuple<DType, std::vector<std::byte>, std::string>> tensors = {
+      {DType::f64, bytes_of_numbers<double>({1e300, 0.1, -3}), "1e+300 0.1 -3\n"},
+      {DType::i64, bytes_of_numbers<int64_t>({9007199254740993, -1, 0}), "9007199254740993 -1 0\n"},
+      {DType::i32, bytes_of_numbers<int32_t>({16777217, -1, 0}), "16777217 -1 0\n"},
+      {DType::i16, bytes_of_numbers<int16_t>({-32768, 7, 0}), "-32768 7 0\n"},
+      {DType::i8, bytes_of_numbers<int8_t>({-128, 7, 0}), "-128 7 0\n"},
+      {DType::f32, bytes_of_numbers<float>({0.1F, 7, 0}), "0.1 7 0\n"}};
+  GgufWriter writer;
+  for (const auto& [dtype, bytes, text] : tensors) writer.add_tensor(to_string(dtype), dtype, {3}, bytes);
+  const std::string path = (folder / "numbers.gguf").string();
+  writer.write(path);
+  for (const auto& [dtype, bytes, text] : tensors) {
+    const Ended dump = wick({"gguf", "dump", path, std::string(to_string(dtype))});
+    EXPECT_EQ(dump.code, 0) << dump.err;
+    EXPECT_EQ(dump.out, text);
+  }
+}
+
+TEST_F(Commands, ValidateCountsTheNumbersOfEveryPlainType) {
+  GgufWriter writer;
+  writer.add_string("general.architecture", "llama");
+  const auto wide = bytes_of_numbers<double>({1e100, -1e100, 0, 3});
+  const auto whole = bytes_of_numbers<int64_t>({1, -1, 7, 1});
+  writer.add_tensor("wide", DType::f64, {4}, wide);
+  writer.add_tensor("whole", DType::i64, {2, 2}, whole);
+  const std::string path = (folder / "numbers.gguf").string();
+  writer.write(path);
+  const Ended found = wick({"validate", path, "--json"});
+  ASSERT_EQ(found.code, 0) << found.err;
+  const json tensors = json::parse(found.out)["tensors"];
+  EXPECT_EQ(tensors[0]["type"], "F64");
+  EXPECT_EQ(tensors[0]["max"], 1e100);
+  EXPECT_EQ(tensors[0]["zeros"], 0.25);
+  EXPECT_EQ(tensors[1]["type"], "I64");
+  EXPECT_EQ(tensors[1]["mean"], 2);
+  EXPECT_EQ(tensors[1]["max"], 7);
+}
+
 TEST_F(Commands, TokenizeAndDetokenizeAreInverse) {
   const std::string text = "the quick brown fox, größer 東京\n";
   const Ended ids = wick({"tokenize", "--model", model, "--text", text, "--json"});

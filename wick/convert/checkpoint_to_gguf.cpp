@@ -12,20 +12,17 @@
 #include "wick/formats/gguf_writer.h"
 #include "wick/model/architectures/architecture.h"
 #include "wick/model/checkpoint/model_config.h"
-#include "wick/quant/block_format.h"
 #include "wick/text/tokenizer/tokenizer.h"
 
 namespace wick {
 namespace {
 
-// Elements of a small tensor that are widened at once.
-constexpr size_t kWidenedAtOnce = 4096;
 // ggml's numbers for "mostly" that type.
 constexpr uint32_t kMostlyF32 = 0, kMostlyF16 = 1, kMostlyBf16 = 32, kMostlyMxfp4 = 38;
 
 uint32_t file_type_of(const Checkpoint& checkpoint) {
   std::map<DType, uint64_t> bytes;
-  for (const CheckpointTensor& tensor : checkpoint.tensors()) bytes[tensor.dtype] += tensor.bytes();
+  for (const CheckpointTensor& tensor : checkpoint.tensors()) bytes[weight_dtype(tensor.dtype)] += tensor.bytes();
   const auto most =
       std::max_element(bytes.begin(), bytes.end(), [](const auto& left, const auto& right) { return left.second < right.second; });
   if (most == bytes.end() || most->first == DType::f32) return kMostlyF32;
@@ -175,22 +172,11 @@ void GgufConversion::add_frequencies() {
   writer_.add_tensor("rope_freqs.weight", DType::f32, {std::ssize(divisors_)}, std::as_bytes(std::span(divisors_)));
 }
 
-// Elements as f32, some at a time.
-void sink_widened(const CheckpointTensor& tensor, const GgufWriter::Sink& sink) {
-  const auto size = static_cast<size_t>(storage_bytes(tensor.dtype, 1));
-  std::vector<float> values;
-  for (size_t first = 0; first < tensor.data.size(); first += size * kWidenedAtOnce) {
-    const std::span<const std::byte> part = tensor.data.subspan(first, std::min(size * kWidenedAtOnce, tensor.data.size() - first));
-    values.resize(part.size() / size);
-    find_block_format(tensor.dtype)->unpack(part.data(), values);
-    sink(std::as_bytes(std::span(values)));
-  }
-}
-
 void GgufConversion::add_tensor(const CheckpointTensor& tensor) {
   const bool permuted = is_rotated(tensor.name) && config_.rope_style != architecture_.gguf_rope;
-  const bool widened = is_small(tensor) && tensor.dtype != DType::f32;
-  if (!permuted && !widened && !tensor.compose) return writer_.add_tensor(tensor.name, tensor.dtype, tensor.shape, tensor.data);
+  check_weight_dtype(tensor, checkpoint_.name());
+  const DType dtype = is_small(tensor) ? DType::f32 : weight_dtype(tensor.dtype);
+  if (!permuted && dtype == tensor.dtype && !tensor.compose) return writer_.add_tensor(tensor.name, dtype, tensor.shape, tensor.data);
   if (permuted && architecture_.gguf_rope != RopeStyle::interleaved) {
     fail(ErrorCode::unsupported, "{}: rotated pairs that are interleaved in a folder cannot be written for {}", checkpoint_.name(),
          architecture_.name);
@@ -198,12 +184,10 @@ void GgufConversion::add_tensor(const CheckpointTensor& tensor) {
   const int64_t rows = tensor.shape.rank() == 0 ? 0 : tensor.shape[0];
   std::vector<int64_t> order;
   if (permuted) order = interleaved_rows(rows, config_.head_dim, config_.rope.dims);
-  const DType dtype = widened ? DType::f32 : tensor.dtype;
-  writer_.add_tensor(tensor.name, dtype, tensor.shape, [source = &tensor, order, widened](const GgufWriter::Sink& sink) {
+  writer_.add_tensor(tensor.name, dtype, tensor.shape, [source = &tensor, order, dtype](const GgufWriter::Sink& sink) {
     CheckpointTensor whole = source->composed();
     if (!order.empty()) whole = with_rows(whole, order);
-    if (widened) return sink_widened(whole, sink);
-    sink(whole.data);
+    sink((dtype == DType::f32 ? whole.as_f32() : whole.as_weight()).data);
   });
 }
 

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "wick/formats/gguf_type.h"
+
 namespace wick {
 namespace {
 
@@ -32,6 +34,11 @@ std::optional<DType> parse_safetensors_dtype(std::string_view name) noexcept {
     if (known.name == name) return known.dtype;
   }
   return std::nullopt;
+}
+
+std::string_view file_type_name(DType dtype) noexcept {
+  const std::string_view name = ggml_name(dtype);
+  return name.empty() ? safetensors_name(dtype).value_or(to_string(dtype)) : name;
 }
 
 int safetensors_rank(DType dtype) noexcept {

@@ -44,13 +44,15 @@ struct WeightBytes {
   explicit WeightBytes(const Checkpoint& checkpoint) {
     for (const CheckpointTensor& tensor : checkpoint.tensors()) {
       elements += tensor.shape.elements();
+      const DType dtype = weight_dtype(tensor.dtype);
+      const uint64_t bytes = dtype == tensor.dtype ? tensor.bytes() : static_cast<uint64_t>(storage_bytes(dtype, tensor.shape.elements()));
       const std::optional<size_t> layer = layer_of(tensor.name);
       if (!layer) {
-        others += tensor.bytes();
+        others += bytes;
         continue;
       }
       layers.resize(std::max(layers.size(), *layer + 1));
-      layers[*layer] += tensor.bytes();
+      layers[*layer] += bytes;
     }
   }
   // Of the last `count` layers; of all of it where that is more.

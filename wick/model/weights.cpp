@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -10,7 +11,6 @@
 #include "wick/base/fail.h"
 #include "wick/device/reclaimable_pages.h"
 #include "wick/formats/printable.h"
-#include "wick/quant/block_format.h"
 #include "wick/quant/i2_s.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/linear.h"
@@ -95,7 +95,14 @@ void WeightReader::count(const CheckpointTensor& tensor) {
 Tensor WeightReader::import(const CheckpointTensor& tensor, const Shape& shape) {
   check_shape(tensor, shape);
   count(tensor);
-  const CheckpointTensor whole = tensor.composed();
+  const CheckpointTensor whole = tensor.as_weight();
+  return Tensor::import_host(whole.data, shape, whole.dtype, device_, whole.owner);
+}
+
+Tensor WeightReader::import_f32(const CheckpointTensor& tensor, const Shape& shape) {
+  check_shape(tensor, shape);
+  count(tensor);
+  const CheckpointTensor whole = tensor.as_f32();
   return Tensor::import_host(whole.data, shape, whole.dtype, device_, whole.owner);
 }
 
@@ -112,7 +119,8 @@ Tensor WeightReader::import_rewritten(const CheckpointTensor& tensor, const Shap
 const CheckpointTensor& WeightReader::find(const std::string& name, OpId op) {
   const CheckpointTensor* tensor = take(name);
   if (tensor == nullptr) fail_missing(name);
-  const DType used = tensor->dtype == DType::i2_s ? ternary_blocks_for(tensor->shape.last()) : tensor->dtype;
+  check_weight_dtype(*tensor, file_.name());
+  const DType used = tensor->dtype == DType::i2_s ? ternary_blocks_for(tensor->shape.last()) : weight_dtype(tensor->dtype);
   if (support(device_, op, used) == Support::none) {
     fail(ErrorCode::unsupported, "{}: tensor '{}' has type {}, which {} cannot read yet; convert the file to Q8_0, Q4_0, a K-quant or F16",
          file_.name(), tensor->stored, to_string(tensor->dtype), device_.location().to_string());
@@ -135,13 +143,18 @@ double WeightReader::scale(const std::string& name) {
   const CheckpointTensor* tensor = take(name + ".scale");
   if (tensor == nullptr || !is_scaled(name)) return 1;
   check_shape(*tensor, {1});
-  if (tensor->dtype != DType::f32 && tensor->dtype != DType::f16 && tensor->dtype != DType::bf16) {
-    fail(ErrorCode::unsupported, "{}: tensor '{}' has type {}; F32, F16 or BF16 is needed", file_.name(), tensor->stored,
-         to_string(tensor->dtype));
-  }
+  check_float(*tensor);
   float value = 1;
-  find_block_format(tensor->dtype)->unpack(tensor->data.data(), std::span(&value, 1));
+  const CheckpointTensor number = tensor->as_f32();
+  std::memcpy(&value, number.data.data(), sizeof(value));
   return value;
+}
+
+ScaledMatrix WeightReader::stored_matrix(const CheckpointTensor& tensor, const Shape& shape) {
+  const bool mapped = weight_dtype(tensor.dtype) == tensor.dtype;
+  ScaledMatrix matrix{.weight = import(tensor, shape)};
+  if (mapped) matrix.file = tensor.file, matrix.data = tensor.data;
+  return matrix;
 }
 
 ScaledMatrix WeightReader::read(const std::string& name, OpId op, const Shape& shape) {
@@ -151,7 +164,8 @@ ScaledMatrix WeightReader::read(const std::string& name, OpId op, const Shape& s
   if (tensor.dtype == DType::i2_s) {
     matrix = {import_rewritten(tensor, shape), i2_s_scale(tensor.data) * file_scale};
   } else {
-    matrix = {import(tensor, shape), file_scale, tensor.file, tensor.data};
+    matrix = stored_matrix(tensor, shape);
+    matrix.scale = file_scale;
   }
   matrix.name = tensor.name;
   matrix.rows_of_tensor = shape[0];
@@ -170,7 +184,7 @@ ScaledMatrix WeightReader::experts(const std::string& name, int64_t count, int64
   const CheckpointTensor* scales = file_.find_tensor(name + ".scale");
   if (scales == nullptr || scales->shape.elements() <= 1) return read(name, OpId::linear_experts, {count, rows, columns});
   const CheckpointTensor& tensor = find(name + ".weight", OpId::linear_experts);
-  ScaledMatrix matrix{import(tensor, {count, rows, columns}), 1, tensor.file, tensor.data};
+  ScaledMatrix matrix = stored_matrix(tensor, {count, rows, columns});
   matrix.name = tensor.name;
   matrix.rows_of_tensor = count;
   matrix.expert_scales = find_expert_scales(name, count);
@@ -188,7 +202,7 @@ std::optional<Tensor> WeightReader::find_expert_biases(const std::string& name, 
   const CheckpointTensor* tensor = take(name);
   if (tensor == nullptr) return std::nullopt;
   check_float(*tensor);
-  return import(*tensor, {count, rows}).to_dtype(DType::f32);
+  return import_f32(*tensor, {count, rows});
 }
 
 Tensor WeightReader::vectors(const std::string& name, int64_t count, int64_t length) {
@@ -213,7 +227,9 @@ ScaledMatrix WeightReader::matrix_rows(const std::string& name, const Rows& rows
     part.data = *own;
     part.owner = own;
   }
-  ScaledMatrix matrix{import(part, part.shape), file_scale, part.file, whole.compose ? std::span<const std::byte>() : part.data};
+  if (whole.compose) part.file.reset();
+  ScaledMatrix matrix = stored_matrix(part, part.shape);
+  matrix.scale = file_scale;
   matrix.name = whole.name;
   matrix.first_row = rows.first;
   matrix.rows_of_tensor = rows.of;
@@ -226,6 +242,7 @@ int64_t WeightReader::rows_of(const std::string& name) const {
 }
 
 void WeightReader::check_float(const CheckpointTensor& tensor) const {
+  check_weight_dtype(tensor, file_.name());
   if (is_float(tensor.dtype)) return;
   fail(ErrorCode::unsupported, "{}: tensor '{}' has type {}; a float type is needed", file_.name(), tensor.stored, to_string(tensor.dtype));
 }
@@ -237,7 +254,7 @@ Tensor WeightReader::import_vector(const CheckpointTensor& tensor, const Rows& e
   const auto element_bytes = static_cast<size_t>(storage_bytes(tensor.dtype, 1));
   part.data = part.data.subspan(static_cast<size_t>(elements.first) * element_bytes, static_cast<size_t>(elements.count) * element_bytes);
   part.shape = {elements.count};
-  return import(part, part.shape).to_dtype(DType::f32);
+  return import_f32(part, part.shape);
 }
 
 std::optional<Tensor> WeightReader::find_vector_part(const std::string& name, const Rows& elements) {

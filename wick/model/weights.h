@@ -91,19 +91,23 @@ class WeightReader {
   [[noreturn]] void fail_missing(const std::string& name) const;
   // Leading extents of 1 count for nothing.
   void check_shape(const CheckpointTensor& tensor, const Shape& shape) const;
-  // Errors: unsupported for a quantized tensor.
+  // Errors: check_weight_dtype's; unsupported for a quantized tensor.
   void check_float(const CheckpointTensor& tensor) const;
   void count(const CheckpointTensor& tensor);
+  // In the dtype that the model computes with.
   [[nodiscard]] Tensor import(const CheckpointTensor& tensor, const Shape& shape);
+  // As f32.
+  [[nodiscard]] Tensor import_f32(const CheckpointTensor& tensor, const Shape& shape);
   // Elements of a vector, as f32. Errors: unsupported for a quantized one.
   [[nodiscard]] Tensor import_vector(const CheckpointTensor& tensor, const Rows& elements);
   // The blocks that stand for I2_S, a copy.
   [[nodiscard]] Tensor import_rewritten(const CheckpointTensor& tensor, const Shape& shape);
-  // The number of "<name>.scale"; 1 if there is none, or if it counts for nothing. Errors: shape_mismatch, unsupported (not f32, f16 or
-  // bf16).
+  // The number of "<name>.scale"; 1 if there is none, or if it counts for nothing. Errors: shape_mismatch; check_float's.
   [[nodiscard]] double scale(const std::string& name);
   // Whether the scale of the matrix "<name>.weight" counts.
   [[nodiscard]] bool is_scaled(const std::string& name) const;
+  // With what of the file it still is.
+  [[nodiscard]] ScaledMatrix stored_matrix(const CheckpointTensor& tensor, const Shape& shape);
   [[nodiscard]] ScaledMatrix read(const std::string& name, OpId op, const Shape& shape);
 
   // find_tensor, which marks the tensor as read.

@@ -15,7 +15,7 @@
 #include "wick/cli/load_model.h"
 #include "wick/cli/text_format.h"
 #include "wick/engine/generator.h"
-#include "wick/formats/gguf_type.h"
+#include "wick/formats/safetensors_dtype.h"
 #include "wick/model/architectures/architecture.h"
 
 namespace wick {
@@ -57,7 +57,7 @@ bool run_check(const Console& console, std::vector<Check>& checks, const std::st
 
 std::string describe_types(const Checkpoint& file) {
   std::map<std::string_view, int64_t> counts;
-  for (const CheckpointTensor& tensor : file.tensors()) ++counts[ggml_name(tensor.dtype)];
+  for (const CheckpointTensor& tensor : file.tensors()) ++counts[file_type_name(tensor.dtype)];
   std::vector<std::string> parts;
   for (const auto& [type, count] : counts) parts.push_back(fmt::format("{} {}", count, type));
   return fmt::format("{}", fmt::join(parts, ", "));

@@ -1,5 +1,7 @@
 // wick gguf: changes, takes apart and shows GGUF files without looking at what they compute.
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <fstream>
 #include <ostream>
@@ -182,6 +184,16 @@ std::pair<int64_t, int64_t> parse_rows(const std::string& text, int64_t rows) {
   return {begin, end};
 }
 
+template <class Number>
+void print_rows(const Console& console, const GgufTensor& tensor, int64_t begin, int64_t end) {
+  const int64_t columns = tensor.shape.rank() == 0 ? 1 : tensor.shape.last();
+  std::vector<Number> values(static_cast<size_t>(columns));
+  for (int64_t row = begin; row < end; ++row) {
+    unpack_row(tensor.dtype, tensor.data.data(), tensor.data.size(), row, values);
+    console.out << fmt::format("{}\n", fmt::join(values, " "));
+  }
+}
+
 void dump_tensor(const Console& console, const GgufFile& file, const std::string& name, const std::string& row_range) {
   const GgufTensor* tensor = file.find_tensor(name);
   if (tensor == nullptr) {
@@ -195,13 +207,9 @@ void dump_tensor(const Console& console, const GgufFile& file, const std::string
   const int64_t columns = std::max<int64_t>(tensor->shape.rank() == 0 ? 1 : tensor->shape.last(), 1);
   const int64_t rows = tensor->shape.elements() / columns;
   const auto [begin, end] = parse_rows(row_range, rows);
-  std::vector<float> values(static_cast<size_t>(columns));
-  for (int64_t row = begin; row < end; ++row) {
-    unpack_row(tensor->dtype, tensor->data.data(), tensor->data.size(), row, values);
-    std::string line;
-    for (const float value : values) line += fmt::format("{}{}", line.empty() ? "" : " ", value);
-    console.out << line << '\n';
-  }
+  if (is_integer(tensor->dtype)) return print_rows<int64_t>(console, *tensor, begin, end);
+  if (tensor->dtype == DType::f64) return print_rows<double>(console, *tensor, begin, end);
+  print_rows<float>(console, *tensor, begin, end);
 }
 
 void dump_command(Console& console, const Arguments& arguments) {

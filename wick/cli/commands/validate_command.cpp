@@ -8,8 +8,8 @@
 #include "wick/cli/hub/model_path.h"
 #include "wick/cli/measure/model_statistics.h"
 #include "wick/cli/progress_bar.h"
-#include "wick/formats/gguf_type.h"
 #include "wick/formats/printable.h"
+#include "wick/formats/safetensors_dtype.h"
 
 namespace wick {
 namespace {
@@ -25,7 +25,7 @@ Json describe(const CheckedTensor& checked) {
   const TensorStatistics& statistics = checked.statistics;
   return {{"name", statistics.name},
           {"kind", to_string(statistics.kind)},
-          {"type", ggml_name(statistics.dtype)},
+          {"type", file_type_name(statistics.dtype)},
           {"elements", statistics.elements},
           {"rms", statistics.rms},
           {"mean", statistics.mean},
@@ -45,8 +45,8 @@ void print_table(const Console& console, const std::vector<CheckedTensor>& all, 
     if (!shown) continue;
     const std::string name = printable(statistics.name);
     console.out << fmt::format("{:<34} {:<10} {:<8} {:>11.5g} {:>11.4g} {:>10.4g} {:>10.4g} {:>6.2f}%\n", name.substr(1, name.size() - 2),
-                               to_string(statistics.kind), ggml_name(statistics.dtype), statistics.rms, statistics.mean, statistics.minimum,
-                               statistics.maximum, 100 * statistics.zeros);
+                               to_string(statistics.kind), file_type_name(statistics.dtype), statistics.rms, statistics.mean,
+                               statistics.minimum, statistics.maximum, 100 * statistics.zeros);
     for (const std::string& violation : violations) console.out << "  ! " << violation << '\n';
   }
 }

@@ -8,8 +8,8 @@
 #include "wick/base/fail.h"
 #include "wick/base/json.h"
 #include "wick/cli/text_input.h"
-#include "wick/formats/gguf_type.h"
 #include "wick/formats/printable.h"
+#include "wick/formats/safetensors_dtype.h"
 #include "wick/quant/unpack_row.h"
 #include "wick/text/regex/regex.h"
 
@@ -73,30 +73,31 @@ TensorKind kind_of(const CheckpointTensor& tensor) {
 
 TensorStatistics statistics_of(const CheckpointTensor& tensor) {
   if (!is_readable(tensor.dtype)) {
-    fail(ErrorCode::unsupported, "tensor {}: {} cannot be read", printable(tensor.name), ggml_name(tensor.dtype));
+    fail(ErrorCode::unsupported, "tensor {}: {} cannot be read", printable(tensor.name), file_type_name(tensor.dtype));
   }
   TensorStatistics statistics{
       .name = std::string(tensor.name), .kind = kind_of(tensor), .dtype = tensor.dtype, .elements = tensor.shape.elements()};
   if (statistics.elements == 0) return statistics;
   const int64_t columns = tensor.shape.rank() == 0 ? 1 : tensor.shape.last();
-  std::vector<float> values(static_cast<size_t>(columns));
+  const CheckpointTensor whole = tensor.composed();
+  std::vector<double> values(static_cast<size_t>(columns));
   double sum = 0;
   double squares = 0;
   int64_t zeros = 0;
   statistics.minimum = std::numeric_limits<double>::infinity();
   statistics.maximum = -statistics.minimum;
   for (int64_t row = 0; row < statistics.elements / columns; ++row) {
-    unpack_row(tensor.dtype, tensor.data.data(), tensor.data.size(), row, values);
-    for (const float value : values) {
+    unpack_row(whole.dtype, whole.data.data(), whole.data.size(), row, values);
+    for (const double value : values) {
       if (!std::isfinite(value)) {
         ++statistics.nonfinite;
         continue;
       }
       sum += value;
-      squares += static_cast<double>(value) * value;
+      squares += value * value;
       zeros += value == 0 ? 1 : 0;
-      statistics.minimum = std::min<double>(statistics.minimum, value);
-      statistics.maximum = std::max<double>(statistics.maximum, value);
+      statistics.minimum = std::min(statistics.minimum, value);
+      statistics.maximum = std::max(statistics.maximum, value);
     }
   }
   const auto finite = static_cast<double>(statistics.elements - statistics.nonfinite);

@@ -6,8 +6,11 @@
 
 #include "wick/base/fail.h"
 #include "wick/formats/printable.h"
+#include "wick/formats/safetensors_dtype.h"
 #include "wick/model/architectures/architecture.h"
 #include "wick/model/checkpoint/hugging_face.h"
+#include "wick/quant/block_format.h"
+#include "wick/quant/unpack_row.h"
 #include "wick/text/tokenizer/special_tokens.h"
 #include "wick/text/tokenizer/tokenizer.h"
 
@@ -24,6 +27,53 @@ CheckpointTensor CheckpointTensor::composed() const {
   tensor.owner = elements;
   tensor.compose = {};
   return tensor;
+}
+
+namespace {
+
+// Rows are whole blocks, and i2_s, whose scale follows its last block, is read with all of its bytes.
+template <class Write>
+CheckpointTensor converted(const CheckpointTensor& tensor, DType dtype, Write&& write) {
+  CheckpointTensor whole = tensor.composed();
+  const auto bytes = std::make_shared<std::vector<std::byte>>(static_cast<size_t>(storage_bytes(dtype, whole.shape.elements())));
+  std::vector<float> row(static_cast<size_t>(whole.shape.rank() == 0 ? 1 : whole.shape.last()));
+  const int64_t rows = row.empty() ? 0 : whole.shape.elements() / std::ssize(row);
+  const size_t row_bytes = row.size() * static_cast<size_t>(info(dtype).block_bytes);
+  for (int64_t index = 0; index < rows; ++index) {
+    unpack_row(whole.dtype, whole.data.data(), whole.data.size(), index, row);
+    write(row, bytes->data() + static_cast<size_t>(index) * row_bytes);
+  }
+  if (whole.file != nullptr) whole.file->forget(whole.data);
+  whole.dtype = dtype;
+  whole.data = *bytes;
+  whole.owner = bytes;
+  whole.file.reset();
+  return whole;
+}
+
+}  // namespace
+
+CheckpointTensor CheckpointTensor::as_f32() const {
+  if (dtype == DType::f32) return composed();
+  return converted(*this, DType::f32, find_block_format(DType::f32)->pack);
+}
+
+CheckpointTensor CheckpointTensor::as_weight() const {
+  const DType to = weight_dtype(dtype);
+  return to == dtype ? composed() : converted(*this, to, find_block_format(to)->pack);
+}
+
+DType weight_dtype(DType stored) noexcept {
+  if (stored == DType::f64) return DType::f32;
+  return stored == DType::f8e4m3 ? DType::f16 : stored;
+}
+
+void check_weight_dtype(const CheckpointTensor& tensor, std::string_view checkpoint) {
+  if (!is_integer(tensor.dtype)) return;
+  fail(ErrorCode::unsupported,
+       "{}: tensor '{}' has type {}; a weight, norm or bias must be F32, F16, BF16, F64, F8_E4M3 or quantized: "
+       "save the model again in one of these",
+       checkpoint, printable_name(tensor.stored), file_type_name(tensor.dtype));
 }
 
 Checkpoint Checkpoint::open(const std::filesystem::path& path) {

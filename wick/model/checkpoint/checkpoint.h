@@ -46,7 +46,18 @@ struct CheckpointTensor {
   [[nodiscard]] uint64_t bytes() const;
   // With its data in memory, as it is where they are anyway.
   [[nodiscard]] CheckpointTensor composed() const;
+  // Its elements as f32.
+  [[nodiscard]] CheckpointTensor as_f32() const;
+  // With its data in memory and its dtype weight_dtype(dtype).
+  [[nodiscard]] CheckpointTensor as_weight() const;
 };
+
+// The dtype in which models compute with weights that files store as `stored`: f32 for f64, f16 for f8e4m3, all of whose numbers it holds,
+// and the stored one otherwise.
+[[nodiscard]] DType weight_dtype(DType stored) noexcept;
+// Every weight, norm and bias is of a float dtype or in quantized blocks. Errors: unsupported for integers, naming the checkpoint, the
+// tensor and its type.
+void check_weight_dtype(const CheckpointTensor& tensor, std::string_view checkpoint);
 
 class Checkpoint {
  public:

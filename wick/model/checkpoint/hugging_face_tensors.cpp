@@ -9,7 +9,7 @@
 #include "wick/formats/printable.h"
 #include "wick/model/checkpoint/hugging_face.h"
 #include "wick/model/checkpoint/stored_view.h"
-#include "wick/quant/block_format.h"
+#include "wick/quant/unpack_row.h"
 
 namespace wick {
 namespace {
@@ -20,7 +20,7 @@ bool is_norm_weight(std::string_view name) { return name.ends_with("norm.weight"
 void add_offset(CheckpointTensor& tensor, float offset) {
   const auto values = std::make_shared<std::vector<float>>(static_cast<size_t>(tensor.shape.elements()));
   std::vector<float>& numbers = *values;
-  find_block_format(tensor.dtype)->unpack(tensor.data.data(), numbers);
+  unpack_row(tensor.dtype, tensor.data.data(), tensor.data.size(), 0, numbers);
   for (float& number : numbers) number += offset;
   tensor.dtype = DType::f32;
   tensor.data = std::as_bytes(std::span(numbers));
