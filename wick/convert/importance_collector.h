@@ -1,29 +1,29 @@
-// An ImportanceCollector adds up the squares of what goes into each weight of a model, column by column.
+// An ImportanceCollector adds up the squares of what goes into each weight of a model, column by column and, of a stack of matrices, matrix
+// by matrix.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "wick/formats/importance_matrix.h"
-#include "wick/tensor/tensor.h"
+#include "wick/model/language_model.h"
 
 namespace wick {
 
 class ImportanceCollector {
  public:
-  // input: [tokens, columns] of the weight; see LoadOptions::observe. Errors: invalid_argument if a number is not finite.
-  void add(std::string_view weight, const Tensor& input);
+  // See LoadOptions::observe. Errors: invalid_argument if a number is not finite.
+  void add(const WeightInput& input);
 
   // Sums since the start.
   [[nodiscard]] std::map<std::string, ImportanceEntry, std::less<>> entries() const;
 
  private:
   struct Sums {
-    std::vector<double> squares;
-    uint64_t tokens = 0;
+    std::vector<double> squares;   // those of one matrix after another
+    std::vector<uint64_t> counts;  // of each matrix: the rows that it was multiplied by
   };
   std::map<std::string, Sums, std::less<>> sums_;
 };

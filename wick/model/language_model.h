@@ -37,8 +37,16 @@ struct ModelInfo {
 // Which tokens of a call get logits.
 enum class LogitRows { last, all };
 
-// Is shown what a weight ("blk.0.attn_q.weight") is multiplied by: [tokens, columns of the weight].
-using InputObserver = std::function<void(std::string_view weight, const Tensor& input)>;
+// The input of a weight.
+struct WeightInput {
+  std::string_view weight;  // "blk.0.attn_q.weight"
+  const Tensor& values;     // [tokens, columns of the weight]; or [tokens, used, columns], where each matrix of a stack has its own
+  // For a stack of matrices: their number, and those that each token uses, [tokens, used].
+  int64_t matrices = 1;
+  const Tensor* chosen = nullptr;
+};
+// Called with the input of each weight.
+using InputObserver = std::function<void(const WeightInput& input)>;
 
 struct LoadOptions {
   // f32 activations throughout; otherwise the device may round them to 8 bits.

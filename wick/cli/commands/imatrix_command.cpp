@@ -35,7 +35,7 @@ void collect(const Console& console, const ImatrixOptions& options) {
   const auto path = resolve_model(console, options.model);
   const LoadedModel loaded = load_model(console, path, open_model_device(console, options.device, options.threads),
                                         Precision{.precise = true, .fast = false, .kv_type = {}}, WithTokenizer::yes,
-                                        [&](std::string_view weight, const Tensor& input) { collector.add(weight, input); });
+                                        [&](const WeightInput& input) { collector.add(input); });
   refuse_to_overwrite(loaded.file, options.out);
   const ModelInfo& info = loaded.model->info();
   if (options.context > info.context_length) {

@@ -11,10 +11,12 @@
 namespace wick {
 
 InputObserver ActivationTrace::observer() {
-  return [this](std::string_view weight, const Tensor& input) {
+  return [this](const WeightInput& input) {
+    if (input.chosen != nullptr) return;  // in which order a token uses its experts is no difference
     constexpr std::string_view kSuffix = ".weight";
+    std::string_view weight = input.weight;
     if (weight.ends_with(kSuffix)) weight.remove_suffix(kSuffix.size());
-    add(std::string(weight), input);
+    add(std::string(weight), input.values);
   };
 }
 

@@ -31,7 +31,7 @@ class AttentionMixer final : public Mixer {
   [[nodiscard]] Tensor by_head(const Tensor& x, int64_t heads, const std::optional<Tensor>& norm) const;
 
   AttentionSpec spec_;
-  int64_t layer_, cached_;
+  int64_t cached_;
   bool deterministic_;
   ScaledMatrix query_, key_, value_, output_;
   std::optional<Tensor> query_bias_, key_bias_, value_bias_, output_bias_;
@@ -63,7 +63,7 @@ Tensor temperatures(const QueryTemperature& temperature, const Tensor& positions
 }
 
 AttentionMixer::AttentionMixer(const AttentionSpec& spec, WeightReader& weights, const MixerPlace& place)
-    : spec_(spec), layer_(place.layer), cached_(place.cached), deterministic_(weights.deterministic()) {
+    : spec_(spec), cached_(place.cached), deterministic_(weights.deterministic()) {
   const int64_t hidden_size = place.hidden_size;
   const std::string prefix = fmt::format("blk.{}.", place.layer);
   const int64_t query_width = spec.heads * spec.head_dim;
@@ -157,9 +157,9 @@ Tensor AttentionMixer::heads_of(const std::vector<Tensor>& qkv, const MixerConte
 }
 
 Tensor AttentionMixer::forward(const Tensor& normed, const MixerContext& context) const {
-  context.show_input(layer_, {"attn_q", "attn_k", "attn_v"}, normed);
+  context.show_input({query_.name, key_.name, value_.name}, normed);
   const Tensor heads = heads_of(project(normed, {}, context), context);
-  context.show_input(layer_, {"attn_output"}, heads);
+  context.show_input({output_.name}, heads);
   return biased(context.adapted(output_, heads, output_.scaled(linear(heads, output_.weight, context.linear))), output_bias_);
 }
 

@@ -52,14 +52,13 @@ class ExpertsMixer final : public Mixer {
   [[nodiscard]] Tensor within_groups(const Tensor& scores) const;
 
   ExpertsSpec spec_;
-  int64_t layer_;
   bool joined_;  // up_ holds each expert's gate before its up
   ScaledMatrix router_, gate_, up_, down_;
   std::optional<Tensor> router_bias_, choice_bias_, gate_bias_, up_bias_, down_bias_;
 };
 
 ExpertsMixer::ExpertsMixer(const ExpertsSpec& spec, WeightReader& weights, const MixerPlace& place)
-    : spec_(spec), layer_(place.layer), joined_(weights.has(fmt::format("blk.{}.ffn_gate_up_exps.weight", place.layer))) {
+    : spec_(spec), joined_(weights.has(fmt::format("blk.{}.ffn_gate_up_exps.weight", place.layer))) {
   const std::string prefix = fmt::format("blk.{}.", place.layer);
   const int64_t hidden_size = place.hidden_size;
   router_ = weights.matrix(prefix + "ffn_gate_inp", spec.count, hidden_size);
@@ -141,13 +140,16 @@ Tensor ExpertsMixer::inner(const Tensor& x, const Tensor& ids, const MixerContex
 }
 
 Tensor ExpertsMixer::forward(const Tensor& normed, const MixerContext& context) const {
-  context.show_input(layer_, {"ffn_gate_inp"}, normed);
+  context.show_input({router_.name}, normed);
   LinearParams exact = context.linear;
   exact.precise = true;
   const Choice choice = choose(biased(router_.scaled(linear(normed, router_.weight, exact)), router_bias_));
   const Tensor weights = choice.weights.unsqueeze(-1);
   const Tensor x = spec_.weights_input ? normed.unsqueeze(1) * weights : normed;
-  const Tensor results = product(inner(x, choice.ids, context), down_, down_bias_, choice.ids, context);
+  context.show_input({gate_.name, up_.name}, x, spec_.count, choice.ids);
+  const Tensor hidden = inner(x, choice.ids, context);
+  context.show_input({down_.name}, hidden, spec_.count, choice.ids);
+  const Tensor results = product(hidden, down_, down_bias_, choice.ids, context);
   return spec_.weights_input ? results.sum(1) : (results * weights).sum(1);
 }
 

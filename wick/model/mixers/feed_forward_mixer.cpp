@@ -32,7 +32,6 @@ class FeedForwardMixer final : public Mixer {
   FeedForwardSpec spec_;
   nn::Activation activation_;
   std::optional<GateKind> gate_kind_;  // of gated_linear, where that computes all but up's scale
-  int64_t layer_;
   ScaledMatrix gate_, up_, down_;
   std::optional<Tensor> gate_bias_, up_bias_, down_bias_;
   std::optional<ScaledMatrix> scaled_by_;
@@ -41,7 +40,7 @@ class FeedForwardMixer final : public Mixer {
 };
 
 FeedForwardMixer::FeedForwardMixer(const FeedForwardSpec& spec, WeightReader& weights, const MixerPlace& place)
-    : spec_(spec), activation_(spec.activation), layer_(place.layer) {
+    : spec_(spec), activation_(spec.activation) {
   const int64_t hidden_size = place.hidden_size;
   const std::string prefix = fmt::format("blk.{}.", place.layer);
   const std::string gate_name = prefix + "ffn_gate" + spec.suffix, up_name = prefix + "ffn_up" + spec.suffix,
@@ -94,12 +93,11 @@ Tensor FeedForwardMixer::inner(const Tensor& x, LinearFusion fusion, const Mixer
 }
 
 Tensor FeedForwardMixer::forward(const Tensor& normed, const MixerContext& context) const {
-  if (spec_.gated) context.show_input(layer_, {"ffn_gate" + spec_.suffix}, normed);
-  context.show_input(layer_, {"ffn_up" + spec_.suffix}, normed);
+  context.show_input({gate_.name, up_.name, scaled_by_ ? std::string_view(scaled_by_->name) : ""}, normed);
   Tensor x = inner(normed, {}, context);
   if (sub_norm_) x = (*sub_norm_)(x);
   if (divisors_) x = x / *divisors_;
-  context.show_input(layer_, {"ffn_down" + spec_.suffix}, x);
+  context.show_input({down_.name}, x);
   Tensor result = biased(context.adapted(down_, x, down_.scaled(linear(x, down_.weight, context.linear))), down_bias_);
   if (!scaled_by_) return result;
   return result * scaled_by_->scaled(linear(normed, scaled_by_->weight, context.linear)).sigmoid();

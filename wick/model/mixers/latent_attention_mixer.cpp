@@ -28,14 +28,16 @@ class LatentAttentionMixer final : public Mixer {
   // One product a head: x [tokens, heads, columns] with a matrix [heads, rows, columns].
   [[nodiscard]] Tensor by_head(const Tensor& x, const ScaledMatrix& matrix, const MixerContext& context) const {
     const Tensor heads = heads_.broadcast_to({x.dim(0), spec_.heads}).contiguous();
+    context.show_input({matrix.name}, x, spec_.heads, heads);
     return matrix.scaled(linear_experts(x, matrix.weight, heads, context.linear));
   }
 
   LatentAttentionSpec spec_;
-  int64_t layer_, cached_;
+  int64_t cached_;
   bool deterministic_;
   ScaledMatrix query_, query_up_, rows_, output_;  // query_: attn_q or attn_q_a
   ScaledMatrix keys_, values_;                     // of each head
+  std::string joint_name_;                         // of the weight that holds both, where it is one
   std::optional<Tensor> query_bias_, rows_bias_, output_bias_;
   std::optional<Tensor> query_norm_;
   Tensor row_norm_;
@@ -43,7 +45,7 @@ class LatentAttentionMixer final : public Mixer {
 };
 
 LatentAttentionMixer::LatentAttentionMixer(const LatentAttentionSpec& spec, WeightReader& weights, const MixerPlace& place)
-    : spec_(spec), layer_(place.layer), cached_(place.cached), deterministic_(weights.deterministic()) {
+    : spec_(spec), cached_(place.cached), deterministic_(weights.deterministic()) {
   const std::string prefix = fmt::format("blk.{}.", place.layer);
   const int64_t width = spec.heads * (spec.key_dim + spec.rope_dim);
   if (spec.query_rank > 0) {
@@ -79,6 +81,7 @@ void LatentAttentionMixer::read_heads(WeightReader& weights, const std::string& 
   keys_.weight = matrices.narrow(1, 0, spec_.key_dim).transpose(1, 2).contiguous().to_dtype(dtype);
   values_.weight = matrices.narrow(1, spec_.key_dim, spec_.value_dim).contiguous().to_dtype(dtype);
   keys_.scale = values_.scale = stored.scale;
+  joint_name_ = stored.name;
 }
 
 Tensor LatentAttentionMixer::queries(const Tensor& normed, const MixerContext& context) const {
@@ -86,12 +89,12 @@ Tensor LatentAttentionMixer::queries(const Tensor& normed, const MixerContext& c
   const Shape by_heads{normed.dim(0), spec_.heads, spec_.key_dim + spec_.rope_dim};
   if (!query_norm_) return first.reshape(by_heads);
   const Tensor narrow = rms_norm(first, *query_norm_, RmsNormParams{spec_.norm_epsilon, deterministic_});
-  context.show_input(layer_, {"attn_q_b"}, narrow);
+  context.show_input({query_up_.name}, narrow);
   return query_up_.scaled(linear(narrow, query_up_.weight, context.linear)).reshape(by_heads);
 }
 
 Tensor LatentAttentionMixer::forward(const Tensor& normed, const MixerContext& context) const {
-  context.show_input(layer_, {query_norm_ ? "attn_q_a" : "attn_q", "attn_kv_a_mqa"}, normed);
+  context.show_input({query_.name, rows_.name}, normed);
   const int64_t tokens = normed.dim(0);
   const Tensor both = queries(normed, context);
   const Tensor latent_query = by_head(both.narrow(2, 0, spec_.key_dim).contiguous(), keys_, context);
@@ -100,6 +103,7 @@ Tensor LatentAttentionMixer::forward(const Tensor& normed, const MixerContext& c
   const Tensor rows = biased(rows_.scaled(linear(normed, rows_.weight, context.linear)), rows_bias_);
   const Tensor latent =
       rms_norm(rows.narrow(1, 0, spec_.latent_dim).contiguous(), row_norm_, RmsNormParams{spec_.norm_epsilon, deterministic_});
+  context.show_input({joint_name_}, latent);
   const int64_t width = spec_.rope_dim + spec_.latent_dim;
   const Tensor key = Tensor::cat({rows.narrow(1, spec_.latent_dim, spec_.rope_dim), latent}, 1).reshape({tokens, 1, width});
   const StepInputs::Group& group = context.places.step.groups[static_cast<size_t>(context.pool.group_of(cached_))];
@@ -114,7 +118,7 @@ Tensor LatentAttentionMixer::forward(const Tensor& normed, const MixerContext& c
                                .deterministic = context.linear.deterministic};
   const Tensor mixed = attention(turned, keys, keys.narrow(2, spec_.rope_dim, spec_.latent_dim), group.plan, params);
   const Tensor heads = by_head(mixed, values_, context).reshape({tokens, spec_.heads * spec_.value_dim});
-  context.show_input(layer_, {"attn_output"}, heads);
+  context.show_input({output_.name}, heads);
   return biased(output_.scaled(linear(heads, output_.weight, context.linear)), output_bias_);
 }
 

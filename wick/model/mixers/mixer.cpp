@@ -1,16 +1,18 @@
 #include "wick/model/mixers/mixer.h"
 
+#include <algorithm>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "wick/tensor/ops/normalize.h"
 
 namespace wick {
 
-void MixerContext::show_input(int64_t layer, std::initializer_list<std::string> weights, const Tensor& input) const {
+void MixerContext::show_input(std::initializer_list<std::string_view> weights, const WeightInput& input) const {
   if (!observe) return;
-  for (const std::string& weight : weights) observe(fmt::format("blk.{}.{}.weight", layer, weight), input);
+  for (const std::string_view* weight = weights.begin(); weight != weights.end(); ++weight) {
+    if (weight->empty() || std::find(weights.begin(), weight, *weight) != weight) continue;
+    observe({*weight, input.values, input.matrices, input.chosen});
+  }
 }
 
 Tensor MixerContext::adapted(const ScaledMatrix& matrix, const Tensor& x, Tensor product) const {

@@ -39,8 +39,13 @@ struct MixerContext {
   [[nodiscard]] Tensor adapted(const ScaledMatrix& matrix, const Tensor& x, Tensor product) const;
   // Whether adapted() adds something, so that the product must not be a part of a call that goes on with it.
   [[nodiscard]] bool adapts(const ScaledMatrix& matrix) const noexcept { return places.step.adapters && matrix.adapters != nullptr; }
-  // Reports the input of these weights of a layer ("attn_q") to the observer.
-  void show_input(int64_t layer, std::initializer_list<std::string> weights, const Tensor& input) const;
+  // Reports the input of these weights ("blk.0.attn_q.weight") to the observer: each once, and none without a name.
+  void show_input(std::initializer_list<std::string_view> weights, const Tensor& input) const { show_input(weights, {{}, input}); }
+  // The same of stacks of `matrices`, of which each token uses those that `chosen` names.
+  void show_input(std::initializer_list<std::string_view> weights, const Tensor& input, int64_t matrices, const Tensor& chosen) const {
+    show_input(weights, {{}, input, matrices, &chosen});
+  }
+  void show_input(std::initializer_list<std::string_view> weights, const WeightInput& input) const;
 };
 
 class Norm;
