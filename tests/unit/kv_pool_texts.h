@@ -148,14 +148,19 @@ inline void append(KvPool& pool, SequenceHandle sequence, std::span<const int32_
 inline void expect_contents(const KvPool& pool, SequenceHandle sequence, const std::vector<int32_t>& text) {
   ASSERT_EQ(pool.length(sequence), std::ssize(text));
   const std::vector<std::byte> bytes = pool.save(sequence);
-  const auto* at = reinterpret_cast<const float*>(bytes.data() + 24) + text.size();
-  ASSERT_EQ(text.empty() ? 0 : std::memcmp(bytes.data() + 24, text.data(), text.size() * 4), 0);
+  std::vector<uint64_t> first(static_cast<size_t>(pool.groups()));  // the first saved position of each group
+  std::memcpy(first.data(), bytes.data() + 24, first.size() * 8);
+  const size_t begin = 24 + first.size() * 8;
+  const auto* at = reinterpret_cast<const float*>(bytes.data() + begin) + text.size();
+  ASSERT_EQ(text.empty() ? 0 : std::memcmp(bytes.data() + begin, text.data(), text.size() * 4), 0);
   for (size_t index = 0; index < pool.layout().layers.size(); ++index) {
     const KvLayer& of = pool.layout().layers[index];
     for (int64_t kind = 0; kind < 2; ++kind) {
       const int64_t columns = kind == 0 ? of.key_dim : of.value_dim;
       for (int64_t head = 0; head < of.kv_heads && columns > 0; ++head) {
-        for (auto position = static_cast<size_t>(of.retention.first_needed(std::ssize(text))); position < text.size(); ++position) {
+        const uint64_t saved = first[static_cast<size_t>(pool.group_of(static_cast<int64_t>(index)))];
+        ASSERT_LE(saved, static_cast<uint64_t>(of.retention.first_needed(std::ssize(text))));
+        for (size_t position = saved; position < text.size(); ++position) {
           for (int64_t column = 0; column < columns; ++column) {
             ASSERT_EQ(*at++, content_at(text, position, place_of(index, kind, head, column)))
                 << "layer " << index << " position " << position;

@@ -97,6 +97,41 @@ TEST(KvPool, AWindowKeepsItsPositionsAlone) {
   EXPECT_EQ(pool.truncate(sequence, 199), 0);  // its chunk is gone
 }
 
+// Steps that pass a chunk or a small window whole let go of what came before them too.
+TEST(KvPool, WhateverTheStepsNoMoreIsKeptThanAttentionReads) {
+  for (const Retention retention : {chunk(8), chunk(6), chunk(16), window(1), window(3), window(6)}) {
+    for (int64_t rows = 1; rows <= 24; ++rows) {
+      const KvLayout layout{.model = "w", .layers = {layer(retention)}, .states = {}};
+      KvPool pool(Device::cpu(), layout, options_for(layout, 512, 1, 4));
+      const SequenceHandle sequence = pool.create();
+      for (int64_t length = 0; length + rows <= 240; length += rows) {
+        append(pool, sequence, numbered(rows, static_cast<int32_t>(length)), 8);
+        const int64_t end = length + rows;
+        ASSERT_EQ(pool.usage(0).used, (end + 3) / 4 - std::min(retention.first_needed(end) / 4, (end + 3) / 4))
+            << rows << " rows a step, at " << end << ", " << retention.size;
+      }
+    }
+  }
+}
+
+TEST(KvPool, AStepOfManyPartsTakesWhatItsWindowPassed) {
+  const KvLayout layout{.model = "w", .layers = {layer(window(24)), layer(kFull)}, .states = {}};
+  KvPool pool(Device::cpu(), layout, options_for(layout, 512, 1, 4));
+  const SequenceHandle sequence = pool.create();
+  append(pool, sequence, numbered(24), 8);
+  append(pool, sequence, numbered(80, 24), 8);
+  expect_contents(pool, sequence, numbered(104));
+  // Given up after that, it begins anew: what it would go on from is gone.
+  Batch batch;
+  batch.add(sequence, 104, numbered(80, 104), Batch::Results::last);
+  const std::vector<int32_t> text = numbered(184);
+  append(pool, batch, std::span(&text, 1), 8, 9);
+  EXPECT_EQ(pool.length(sequence), 0);
+  EXPECT_EQ(pool.usage(0).used, 0);
+  append(pool, sequence, numbered(30), 8);
+  expect_contents(pool, sequence, numbered(30));
+}
+
 TEST(KvPool, LatentRowsAreKeysAlone) {
   const KvLayout layout{.model = "l", .layers = {layer(kFull, 1, 5, 0)}, .states = {}};
   KvPool pool(Device::cpu(), layout, options_for(layout, 16, 1, 4));
@@ -328,6 +363,43 @@ TEST(KvPool, ASavedSequenceGoesOnInAnotherPool) {
   }
   EXPECT_EQ(other.usage(0).used, 0);
   EXPECT_EQ(other.live_sequences(), 0);
+}
+
+TEST(KvPool, ARestoredWindowIsFoundFromItsLastPositionsAndBefore) {
+  const KvLayout layout{.model = "w", .layers = {layer(kFull), layer(window(6)), layer(chunk(8))}, .states = {}};
+  const std::vector<int32_t> text = numbered(29);
+  KvPool pool(Device::cpu(), layout, options_for(layout, 64, 2, 4, true));
+  const SequenceHandle sequence = pool.create();
+  append(pool, sequence, text, 4);
+  const std::vector<std::byte> bytes = pool.save(sequence);
+  // What goes on with it, what asks for its last token again, and what differs in its last ones.
+  for (const int64_t length : {29, 28, 27, 24, 23}) {
+    KvPool other(Device::cpu(), layout, options_for(layout, 64, 2, 4, true));
+    const SequenceHandle restored = other.restore(bytes);
+    expect_contents(other, restored, text);
+    other.free(restored);
+    std::vector<int32_t> prompt(text.begin(), text.begin() + length);
+    if (length == 29) prompt.insert(prompt.end(), {90, 91, 92});
+    const SequenceHandle again = other.create_from_prefix(prompt);
+    ASSERT_EQ(other.length(again), length);
+    expect_contents(other, again, numbered(length));
+    append(other, again, numbered(5, 50));
+  }
+}
+
+TEST(KvPool, ARestoredWindowTakesNoMoreThanThereIsRoomFor) {
+  const KvLayout layout{.model = "w", .layers = {layer(window(6))}, .states = {}};
+  KvPool pool(Device::cpu(), layout, options_for(layout, 64, 2, 4, true));
+  const SequenceHandle sequence = pool.create();
+  append(pool, sequence, numbered(29), 4);
+  const std::vector<std::byte> bytes = pool.save(sequence);
+  KvPool other(Device::cpu(), layout, options_for(layout, 64, 1, 4, true));
+  const SequenceHandle alone = other.create();
+  append(other, alone, numbered(8, 100), 4);
+  const SequenceHandle restored = other.restore(bytes);
+  expect_contents(other, restored, numbered(29));
+  append(other, restored, numbered(3, 29));
+  expect_contents(other, restored, numbered(32));
 }
 
 // --- Bad input ---

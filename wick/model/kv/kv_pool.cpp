@@ -381,6 +381,15 @@ bool KvPool::can_restore(const Sequence& sequence, int64_t length) const {
   return layout_.states.empty() || find_slab(sequence.contents, length);
 }
 
+bool KvPool::holds_what_is_next(const Sequence& sequence) const {
+  for (size_t group = 0; group < groups_.size(); ++group) {
+    const std::vector<int32_t>& table = sequence.tables[group];
+    const int64_t first = groups_[group].retention.first_needed(sequence.length()) / options_.block_size;
+    if (first < std::ssize(table) && std::find(table.begin() + first, table.end(), kNoBlock) != table.end()) return false;
+  }
+  return true;
+}
+
 std::optional<int32_t> KvPool::find_slab(std::span<const ContentHash> contents, int64_t length) const {
   if (length == 0) return kZeroSlab;
   const auto index = static_cast<size_t>(length / options_.block_size);

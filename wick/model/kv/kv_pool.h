@@ -86,8 +86,9 @@ class KvPool {
   // Stands for the model, its layers and their dtypes: a saved sequence of another one is refused. The same in each process.
   [[nodiscard]] uint64_t fingerprint() const;
 
-  // Begins to take a batch in: checks all of it before anything changes. Errors: Batch::check's; those of a handle; invalid_argument for
-  // positions that do not follow the sequence's own; context_full; out_of_memory where blocks are missing.
+  // Begins to take a batch in: checks all of it before anything changes. A step that is given up leaves no trace, but that of several parts
+  // may leave a sequence empty whose passed positions it needed the room of. Errors: Batch::check's; those of a handle; invalid_argument
+  // for positions that do not follow the sequence's own; context_full; out_of_memory where blocks are missing.
   [[nodiscard]] KvStep begin(const Batch& batch);
 
   // --- Memory ---
@@ -153,6 +154,8 @@ class KvPool {
   [[nodiscard]] int64_t blocks_for(int64_t positions) const noexcept { return (positions + options_.block_size - 1) / options_.block_size; }
   // Whether each group has, or finds, what the sequence needs to go on from `length`.
   [[nodiscard]] bool can_restore(const Sequence& sequence, int64_t length) const;
+  // Whether its tables hold what its next position attends to.
+  [[nodiscard]] bool holds_what_is_next(const Sequence& sequence) const;
   // The slab of the state behind `length` positions.
   [[nodiscard]] std::optional<int32_t> find_slab(std::span<const ContentHash> contents, int64_t length) const;
   // Cuts a sequence to `length`, taking what can_restore found.
@@ -171,12 +174,18 @@ class KvPool {
     return block == 0 ? sequence.root : sequence.contents[block - 1];
   }
   void copy_block(const Group& group, int32_t from, int32_t to);
-  // save() and restore(): the first position that is kept of a layer, and each run of bytes of what is: move(tensor, offset, bytes).
-  [[nodiscard]] int64_t kept_from(size_t layer, int64_t length) const;
-  [[nodiscard]] int64_t saved_bytes(int64_t length) const;
+  // save() and restore(). What is saved of each group: the positions from `first` to `length`, in the blocks of its table.
+  struct Saved {
+    int64_t length = 0;
+    std::vector<int64_t> first;
+    std::vector<std::vector<int32_t>> tables;
+  };
+  [[nodiscard]] Saved what_to_save(const Sequence& sequence) const;
+  [[nodiscard]] int64_t saved_bytes(const Saved& saved) const;
+  // Each run of bytes of the saved rows in their order: move(tensor, offset, bytes). The offset is none where there is no block.
   template <class Move>
-  void visit_rows(const Sequence& sequence, const Move& move) const;
-  [[nodiscard]] SequenceHandle restore_checked(std::span<const std::byte> body, int64_t length, uint64_t identity);
+  void visit_rows(const Saved& saved, int32_t slab, const Move& move) const;
+  [[nodiscard]] SequenceHandle restore_checked(std::span<const std::byte> body, Saved saved, uint64_t identity);
 
   Device device_;
   KvLayout layout_;

@@ -1,8 +1,9 @@
 // A sequence of a KvPool as bytes:
-//   "WICKSEQ1", fingerprint of the layout u64, length u64, tokens i32 [length],
-//   for each layer the rows of its kept positions, in order: keys, then values, head by head,
+//   "WICKSEQ2", fingerprint of the layout u64, length u64, for each cache group its first saved position u64, tokens i32 [length],
+//   for each layer the rows of its saved positions, in order: keys, then values, head by head,
 //   for each recurrent layer its f32 numbers, FNV-1a of all before it u64.
-// A group's kept positions are those that the next one attends to.
+// Of a group are saved the positions that the next one attends to, the others in their first block, and what the pool still holds of those
+// before, as many as a step has: a text that goes on from an earlier position needs them.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -15,7 +16,7 @@
 namespace wick {
 namespace {
 
-constexpr std::array<char, 8> kMagic = {'W', 'I', 'C', 'K', 'S', 'E', 'Q', '1'};
+constexpr std::array<char, 8> kMagic = {'W', 'I', 'C', 'K', 'S', 'E', 'Q', '2'};
 constexpr size_t kHeaderBytes = kMagic.size() + 2 * sizeof(uint64_t);
 
 void append(std::vector<std::byte>& bytes, const void* data, size_t count) {
@@ -52,32 +53,51 @@ uint64_t KvPool::fingerprint() const {
   return hash;
 }
 
-int64_t KvPool::saved_bytes(int64_t length) const {
-  int64_t total = static_cast<int64_t>(kHeaderBytes + sizeof(uint64_t)) + length * static_cast<int64_t>(sizeof(int32_t));
+KvPool::Saved KvPool::what_to_save(const Sequence& sequence) const {
+  Saved saved{.length = sequence.length(), .first = {}, .tables = sequence.tables};
+  for (size_t index = 0; index < groups_.size(); ++index) {
+    const Group& group = groups_[index];
+    std::vector<int32_t>& table = saved.tables[index];
+    const int64_t needed = std::min(group.retention.first_needed(saved.length), saved.length);
+    int64_t block = needed / options_.block_size;
+    const int64_t least = std::max<int64_t>(0, needed - options_.step) / options_.block_size;
+    for (; block > least && block * options_.block_size > sequence.restored_from[index]; --block) {
+      const auto before = static_cast<size_t>(block - 1);
+      if (table[before] == kNoBlock && before < sequence.contents.size()) {
+        table[before] = group.blocks.find(sequence.contents[before]).value_or(kNoBlock);
+      }
+      if (table[before] == kNoBlock) break;
+    }
+    saved.first.push_back(std::min(needed, std::max(block * options_.block_size, sequence.restored_from[index])));
+  }
+  return saved;
+}
+
+int64_t KvPool::saved_bytes(const Saved& saved) const {
+  int64_t total = static_cast<int64_t>(kHeaderBytes + (saved.first.size() + 1) * sizeof(uint64_t));
+  total += saved.length * static_cast<int64_t>(sizeof(int32_t));
   for (size_t layer = 0; layer < keys_.size(); ++layer) {
-    const int64_t kept = length - kept_from(layer, length);
-    total += kept * keys_[layer].shape()[0] * (row_bytes(keys_[layer]) + row_bytes(values_[layer]));
+    const int64_t positions = saved.length - saved.first[static_cast<size_t>(group_of_[layer])];
+    total += positions * keys_[layer].shape()[0] * (row_bytes(keys_[layer]) + row_bytes(values_[layer]));
   }
   for (const int64_t numbers : layout_.states) total += numbers * static_cast<int64_t>(sizeof(float));
   return total;
 }
 
-int64_t KvPool::kept_from(size_t layer, int64_t length) const {
-  return std::min(groups_[static_cast<size_t>(group_of_[layer])].retention.first_needed(length), length);
-}
-
 template <class Move>
-void KvPool::visit_rows(const Sequence& sequence, const Move& move) const {
+void KvPool::visit_rows(const Saved& saved, int32_t slab, const Move& move) const {
   for (size_t layer = 0; layer < keys_.size(); ++layer) {
-    const std::vector<int32_t>& table = sequence.tables[static_cast<size_t>(group_of_[layer])];
+    const auto group = static_cast<size_t>(group_of_[layer]);
     for (const Tensor* cache : {&keys_[layer], &values_[layer]}) {
       const int64_t row = row_bytes(*cache);
       for (int64_t head = 0; head < cache->shape()[0] && row > 0; ++head) {
-        for (int64_t at = kept_from(layer, sequence.length()); at < sequence.length();) {
+        for (int64_t at = saved.first[group]; at < saved.length;) {
           const int64_t in_block = at % options_.block_size;
-          const int64_t count = std::min(options_.block_size - in_block, sequence.length() - at);
-          const int64_t slot = table[static_cast<size_t>(at / options_.block_size)] * options_.block_size + in_block;
-          move(*cache, static_cast<size_t>((head * cache->shape()[1] + slot) * row), static_cast<size_t>(count * row));
+          const int64_t count = std::min(options_.block_size - in_block, saved.length - at);
+          const int32_t block = saved.tables[group][static_cast<size_t>(at / options_.block_size)];
+          std::optional<size_t> offset;
+          if (block != kNoBlock) offset = static_cast<size_t>((head * cache->shape()[1] + block * options_.block_size + in_block) * row);
+          move(*cache, offset, static_cast<size_t>(count * row));
           at += count;
         }
       }
@@ -85,22 +105,24 @@ void KvPool::visit_rows(const Sequence& sequence, const Move& move) const {
   }
   for (size_t layer = 0; layer < states_.size(); ++layer) {
     const auto bytes = static_cast<size_t>(layout_.states[layer]) * sizeof(float);
-    move(states_[layer], static_cast<size_t>(sequence.slab) * bytes, bytes);
+    move(states_[layer], static_cast<size_t>(slab) * bytes, bytes);
   }
 }
 
 std::vector<std::byte> KvPool::save(SequenceHandle handle) const {
   refuse_during_step("save");
   const Sequence& sequence = at("save", handle);
+  const Saved saved = what_to_save(sequence);
   std::vector<std::byte> bytes;
-  bytes.reserve(static_cast<size_t>(saved_bytes(sequence.length())));
+  bytes.reserve(static_cast<size_t>(saved_bytes(saved)));
   append(bytes, kMagic.data(), kMagic.size());
-  const std::array<uint64_t, 2> words = {fingerprint(), static_cast<uint64_t>(sequence.length())};
-  append(bytes, words.data(), sizeof(words));
+  std::vector<uint64_t> words = {fingerprint(), static_cast<uint64_t>(saved.length)};
+  words.insert(words.end(), saved.first.begin(), saved.first.end());
+  append(bytes, words.data(), words.size() * sizeof(uint64_t));
   append(bytes, sequence.tokens.data(), sequence.tokens.size() * sizeof(int32_t));
-  visit_rows(sequence, [&](const Tensor& cache, size_t offset, size_t count) {
+  visit_rows(saved, sequence.slab, [&](const Tensor& cache, std::optional<size_t> offset, size_t count) {
     bytes.resize(bytes.size() + count);
-    cache.device().runtime().queue().download(cache.storage()->buffer(), offset, bytes.data() + bytes.size() - count, count);
+    cache.device().runtime().queue().download(cache.storage()->buffer(), offset.value(), bytes.data() + bytes.size() - count, count);
   });
   const uint64_t sum = fnv1a(kFnvBasis, bytes);
   append(bytes, &sum, sizeof(sum));
@@ -110,8 +132,9 @@ std::vector<std::byte> KvPool::save(SequenceHandle handle) const {
 SequenceHandle KvPool::restore(std::span<const std::byte> bytes, uint64_t identity) {
   refuse_during_step("restore");
   const auto corrupt = [](const char* why) { fail(ErrorCode::corrupt_file, "saved sequence: {}", why); };
-  if (bytes.size() < kHeaderBytes + sizeof(uint64_t)) corrupt("it is too short for a header");
-  if (std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0) corrupt("it does not begin with WICKSEQ1");
+  const size_t header = kHeaderBytes + groups_.size() * sizeof(uint64_t);
+  if (bytes.size() < header + sizeof(uint64_t)) corrupt("it is too short for a header");
+  if (std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0) corrupt("it does not begin with WICKSEQ2");
   if (load_word(bytes, kMagic.size()) != fingerprint()) {
     fail(ErrorCode::invalid_argument, "saved sequence: it is of another model than {}, or of another type of KV cache", layout_.model);
   }
@@ -119,20 +142,33 @@ SequenceHandle KvPool::restore(std::span<const std::byte> bytes, uint64_t identi
   if (length > static_cast<uint64_t>(options_.context)) {
     fail(ErrorCode::context_full, "saved sequence: it has {} positions and the context holds {}", length, options_.context);
   }
-  if (static_cast<int64_t>(bytes.size()) != saved_bytes(static_cast<int64_t>(length))) corrupt("its size does not fit its length");
+  Saved saved{.length = static_cast<int64_t>(length), .first = {}, .tables = {}};
+  for (size_t index = 0; index < groups_.size(); ++index) {
+    const uint64_t first = load_word(bytes, kHeaderBytes + index * sizeof(uint64_t));
+    const int64_t needed = std::min(groups_[index].retention.first_needed(saved.length), saved.length);
+    if (first > static_cast<uint64_t>(needed)) corrupt("it lacks positions that the next one attends to");
+    saved.first.push_back(static_cast<int64_t>(first));
+  }
+  if (static_cast<int64_t>(bytes.size()) != saved_bytes(saved)) corrupt("its size does not fit its length");
   const auto body = bytes.first(bytes.size() - sizeof(uint64_t));
   if (load_word(bytes, body.size()) != fnv1a(kFnvBasis, body)) corrupt("its checksum is wrong");
-  return restore_checked(body.subspan(kHeaderBytes), static_cast<int64_t>(length), identity);
+  return restore_checked(body.subspan(header), std::move(saved), identity);
 }
 
-SequenceHandle KvPool::restore_checked(std::span<const std::byte> body, int64_t length, uint64_t identity) {
-  for (const Group& group : groups_) {
-    const int64_t first = std::min(group.retention.first_needed(length), length) / options_.block_size;
-    if (const int64_t wanted = blocks_for(length) - first; wanted > group.blocks.available()) {
+SequenceHandle KvPool::restore_checked(std::span<const std::byte> body, Saved saved, uint64_t identity) {
+  const int64_t length = saved.length;
+  const int64_t end = blocks_for(length);
+  std::vector<int64_t> first_blocks;
+  for (size_t index = 0; index < groups_.size(); ++index) {
+    const Group& group = groups_[index];
+    const int64_t needed = std::min(group.retention.first_needed(length), length) / options_.block_size;
+    if (end - needed > group.blocks.available()) {
       fail_with({{"free a sequence"}}, ErrorCode::out_of_memory,
-                "saved sequence: {} blocks of {} positions are wanted, and {} of {} are there", wanted, options_.block_size,
+                "saved sequence: {} blocks of {} positions are wanted, and {} of {} are there", end - needed, options_.block_size,
                 group.blocks.available(), group.blocks.blocks());
     }
+    // Of those before, as many as there is room for.
+    first_blocks.push_back(std::clamp(end - group.blocks.available(), saved.first[index] / options_.block_size, needed));
   }
   const bool has_state = !states_.empty() && length > 0;
   if (has_state && slabs_.available() == 0) {
@@ -146,16 +182,18 @@ SequenceHandle KvPool::restore_checked(std::span<const std::byte> body, int64_t 
   for (size_t index = 0; index < groups_.size(); ++index) {
     Group& group = groups_[index];
     std::vector<int32_t>& table = sequence.tables[index];
-    sequence.restored_from[index] = std::min(group.retention.first_needed(length), length);
-    const int64_t first = sequence.restored_from[index] / options_.block_size;
-    table.assign(static_cast<size_t>(std::min(first, blocks_for(length))), kNoBlock);
-    while (std::ssize(table) < blocks_for(length)) table.push_back(group.blocks.take(table.empty() ? kNoBlock : table.back()));
+    const int64_t first = first_blocks[index];
+    sequence.restored_from[index] = std::max(saved.first[index], first * options_.block_size);
+    table.assign(static_cast<size_t>(std::min(first, end)), kNoBlock);
+    while (std::ssize(table) < end) table.push_back(group.blocks.take(table.empty() ? kNoBlock : table.back()));
   }
   if (has_state) sequence.slab = slabs_.take(kNoBlock);
+  saved.tables = sequence.tables;
   size_t at = sequence.tokens.size() * sizeof(int32_t);
-  visit_rows(sequence, [&](const Tensor& cache, size_t offset, size_t count) {
+  visit_rows(saved, sequence.slab, [&](const Tensor& cache, std::optional<size_t> offset, size_t count) {
     // An empty sequence's state is the zeros that all share.
-    if (cache.rank() == 3 || has_state) cache.device().runtime().queue().upload(body.data() + at, cache.storage()->buffer(), offset, count);
+    const bool stays = offset && (cache.rank() == 3 || has_state);
+    if (stays) cache.device().runtime().queue().upload(body.data() + at, cache.storage()->buffer(), *offset, count);
     cache.storage()->bump_version();
     at += count;
   });

@@ -164,6 +164,8 @@ void KvStep::take_blocks(Part& part) {
     KvPool::Group& group = pool_->groups_[index];
     std::vector<int32_t>& table = tables[index];
     const auto take = [&](int32_t after) {
+      // Without room it takes what the sequence has passed, and cannot be given up without a trace any more.
+      if (group.blocks.available() == 0) release_passed(part, false);
       if (group.blocks.available() == 0) fail_full(*pool_, group.blocks, 1);
       return group.blocks.take(after);
     };
@@ -219,11 +221,17 @@ void KvStep::release_passed(const Part& part, bool own_alone) {
   for (size_t index = 0; index < of.tables.size(); ++index) {
     KvPool::Group& group = pool_->groups_[index];
     std::vector<int32_t>& table = of.tables[index];
-    const auto least = own_alone ? static_cast<int64_t>(part.blocks[index]) : 0;
-    int64_t block = std::min(group.retention.first_needed(of.length()) / pool_->options_.block_size, std::ssize(table)) - 1;
-    for (; block >= least && table[static_cast<size_t>(block)] != KvPool::kNoBlock; --block) {
-      group.blocks.release(std::exchange(table[static_cast<size_t>(block)], KvPool::kNoBlock));
-    }
+    const int64_t passed = std::min(group.retention.first_needed(of.length()) / pool_->options_.block_size, std::ssize(table));
+    const auto own = static_cast<int64_t>(part.blocks[index]);
+    // From the last one down to those that were let go before.
+    const auto release_down = [&](int64_t end, int64_t begin) {
+      for (int64_t block = end - 1; block >= begin && table[static_cast<size_t>(block)] != KvPool::kNoBlock; --block) {
+        group.blocks.release(std::exchange(table[static_cast<size_t>(block)], KvPool::kNoBlock));
+      }
+    };
+    release_down(passed, own);
+    // The step's own ones may all be let go, and others before them not yet.
+    if (!own_alone) release_down(std::min(passed, own), 0);
   }
 }
 
@@ -256,12 +264,15 @@ void KvStep::roll_back(Part& part) {
     KvPool::Group& group = pool_->groups_[index];
     std::vector<int32_t>& table = of.tables[index];
     pool_->release_from(group, table, part.blocks[index]);
-    if (part.replaced[index] != KvPool::kNoBlock) group.blocks.release(std::exchange(table.back(), part.replaced[index]));
+    if (part.replaced[index] == KvPool::kNoBlock) continue;
+    const int32_t copy = std::exchange(table.back(), part.replaced[index]);
+    if (copy != KvPool::kNoBlock) group.blocks.release(copy);
   }
   of.tokens.resize(static_cast<size_t>(part.length));
   of.contents.resize(std::min(of.contents.size(), static_cast<size_t>(part.length / pool_->options_.block_size)));
   if (part.own_slab != KvPool::kZeroSlab) pool_->release_slab(part.own_slab);
   of.slab = part.slab;
+  if (!pool_->holds_what_is_next(of)) pool_->restore_to(of, 0);
 }
 
 }  // namespace wick
