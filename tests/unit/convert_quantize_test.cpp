@@ -132,6 +132,51 @@ TEST(Quantize, LowBitTypesNeedImportance) {
               HasSubstr("the importance has 255 values, the tensor 256 columns"));
 }
 
+TEST(Quantize, AWeightThatTheImportanceLacksIsNamed) {
+  const TemporaryFolder folder;
+  const std::vector<float> values = waves(256 * 256);
+  GgufWriter writer;
+  writer.add_string("general.architecture", "llama");
+  for (const char* name : {"output.weight", "blk.0.attn_q.weight", "blk.0.ffn_up.weight"}) {
+    writer.add_tensor(name, DType::f32, {256, 256}, std::as_bytes(std::span(values)));
+  }
+  writer.write(folder / "in.gguf");
+  ImportanceMatrix importance;
+  importance.entries["blk.0.ffn_up.weight"] = {.sums = std::vector<float>(256, 2.0f), .counts = {2}};
+  std::vector<std::string> notices, warnings;
+  quantize_file(GgufFile::open(folder / "in.gguf"), folder / "out.gguf",
+                {.mix = &parse_mix("Q4_K_S"),
+                 .importance = &importance,
+                 .notice = [&](const std::string& remark) { notices.push_back(remark); },
+                 .warning = [&](const std::string& remark) { warnings.push_back(remark); }});
+  EXPECT_EQ(warnings, std::vector<std::string>{"no importance is known of tensor 'blk.0.attn_q.weight'"});
+  EXPECT_EQ(notices, std::vector<std::string>{"no importance is known of tensor 'output.weight'"});
+}
+
+// A weight whose inputs were all zero, as of an expert that no token went to, or a channel that is dead.
+TEST(Quantize, BlocksOfNoImportanceAreQuantizedWithoutIt) {
+  const TemporaryFolder folder;
+  const auto in = write_model(folder, {4, 512}, waves(4 * 512));
+  ImportanceMatrix importance;
+  std::vector<float> sums(512, 2.0f);
+  std::fill(sums.begin(), sums.begin() + 256, 0.0f);
+  importance.entries["blk.0.ffn_up.weight"] = {.sums = sums, .counts = {2}};
+  const auto first_blocks = [&](const char* name, const ImportanceMatrix* with) {
+    quantize_file(GgufFile::open(in), folder / "out.gguf", {.mix = &parse_mix(name), .importance = with});
+    const GgufFile written = GgufFile::open(folder / "out.gguf");
+    const std::span<const std::byte> data = written.tensors()[0].data;
+    std::vector<std::byte> blocks;  // the first 256 columns of each row
+    for (size_t row = 0; row < 4; ++row) {
+      const auto half = data.subspan(row * data.size() / 4, data.size() / 8);
+      blocks.insert(blocks.end(), half.begin(), half.end());
+    }
+    return blocks;
+  };
+  for (const char* name : {"Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q2_K", "Q3_K_S", "Q4_K_S", "Q5_K_S", "Q6_K", "IQ3_S", "IQ4_NL", "IQ4_XS"}) {
+    EXPECT_EQ(first_blocks(name, &importance), first_blocks(name, nullptr)) << name;
+  }
+}
+
 TEST(Quantize, RemediesAreTheLibrarysSettings) {
   const TemporaryFolder folder;
   std::vector<float> values = waves(4 * 256);

@@ -168,6 +168,69 @@ TEST(BlockFormats, AnyValuesAndAnyBytesAreDefined) {
   }
 }
 
+// Two blocks of 256, or as many smaller ones.
+std::vector<float> two_rows_of_waves() {
+  std::vector<float> values(512);
+  for (size_t index = 0; index < values.size(); ++index) {
+    values[index] = std::sin(static_cast<float>(index * index % 509)) * (1 + static_cast<float>(index / 32 % 3));
+  }
+  return values;
+}
+
+std::vector<std::byte> packed_row(const BlockFormat& format, const std::vector<float>& values, const std::vector<float>& importance) {
+  std::vector<std::byte> blocks(static_cast<size_t>(storage_bytes(format.dtype, std::ssize(values))));
+  pack_row(format, values, importance, blocks.data());
+  return blocks;
+}
+
+// The mean square error in the columns where `counts` is 0.
+double error_where_zero(const BlockFormat& format, const std::vector<float>& values, const std::vector<std::byte>& blocks,
+                        const std::vector<float>& counts) {
+  const std::vector<float> back = unpacked(format.dtype, blocks.data(), values.size());
+  double error = 0;
+  int64_t columns = 0;
+  for (size_t index = 0; index < values.size(); ++index) {
+    if (counts[index] != 0) continue;
+    error += std::pow(static_cast<double>(back[index]) - values[index], 2);
+    ++columns;
+  }
+  return error / static_cast<double>(columns);
+}
+
+TEST(BlockFormats, ARowWithoutImportanceIsPackedWithoutIt) {
+  const std::vector<float> values = two_rows_of_waves();
+  for (const BlockFormat& format : block_formats()) {
+    if (format.pack_weighted == nullptr) continue;
+    const auto blocks = packed_row(format, values, std::vector<float>(512, 0.0f));
+    if (format.pack != nullptr) {
+      EXPECT_EQ(blocks, packed_row(format, values, {})) << to_string(format.dtype);
+    } else {
+      EXPECT_EQ(blocks, packed_row(format, values, std::vector<float>(512, 1.0f))) << to_string(format.dtype);
+    }
+  }
+}
+
+TEST(BlockFormats, ColumnsOfNoImportanceKeepTheirValues) {
+  const std::vector<float> values = two_rows_of_waves();
+  for (const BlockFormat& format : block_formats()) {
+    if (format.pack_weighted == nullptr) continue;
+    const auto alike = packed_row(format, values, std::vector<float>(512, 1.0f));
+    for (const size_t dead : {256, 128, 64, 32, 16, 8}) {
+      for (const float of_others : {1e-12f, 1.0f, 1e6f}) {
+        std::vector<float> importance(512, of_others);
+        for (size_t index = 0; index < importance.size(); ++index) {
+          if (index / dead % (dead == 256 ? 2 : 4) == 0) importance[index] = 0;
+        }
+        const double error = error_where_zero(format, values, packed_row(format, values, importance), importance);
+        const double usual = error_where_zero(format, values, alike, importance);
+        const double plain = format.pack == nullptr ? 0 : error_where_zero(format, values, packed_row(format, values, {}), importance);
+        EXPECT_LE(error, 2.5 * std::max(usual, plain))
+            << to_string(format.dtype) << ", " << dead << " columns of no importance beside those of " << of_others;
+      }
+    }
+  }
+}
+
 TEST(BlockFormats, BlocksNeedNoAlignment) {
   for (const BlockFormat& format : block_formats()) {
     std::vector<float> values(256);

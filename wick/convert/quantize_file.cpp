@@ -104,14 +104,11 @@ class Quantizer {
           while (first + row < known && !bad_row.compare_exchange_weak(known, first + row)) {}
           continue;
         }
-        std::byte* target = packed.data() + row * to_bytes;
-        if (conversion.importance.empty() || conversion.to->pack_weighted == nullptr) {
-          conversion.to->pack(values, target);
-        } else {
-          const auto matrix = static_cast<size_t>((first + row) / matrix_rows);
-          const auto width = static_cast<size_t>(columns);
-          conversion.to->pack_weighted(values, std::span(conversion.importance).subspan(matrix * width, width), target);
-        }
+        std::span<const float> importance = conversion.importance;
+        const auto matrix = static_cast<size_t>((first + row) / matrix_rows);
+        const auto width = static_cast<size_t>(columns);
+        if (!importance.empty()) importance = importance.subspan(matrix * width, width);
+        pack_row(*conversion.to, values, importance, packed.data() + row * to_bytes);
       }
     });
     if (bad_row == kNone) return;
@@ -134,7 +131,11 @@ std::vector<float> importance_of(const GgufTensor& tensor, const PlannedType& pl
   if (options.importance == nullptr || find_block_format(planned.dtype)->pack_weighted == nullptr) return {};
   const ImportanceEntry* entry = options.importance->find(tensor.name);
   if (entry == nullptr) {
-    notice(options, fmt::format("no importance is known of tensor '{}'", tensor.name));
+    // Importance matrices usually have none of embeddings and of the head.
+    const bool is_usual =
+        tensor.name == "token_embd.weight" || tensor.name == "per_layer_token_embd.weight" || tensor.name == "output.weight";
+    const auto& tell = is_usual ? options.notice : options.warning;
+    if (tell) tell(fmt::format("no importance is known of tensor '{}'", tensor.name));
     return {};
   }
   const int64_t columns = tensor.shape.last();
@@ -155,10 +156,7 @@ Conversion convert(const GgufTensor& tensor, const PlannedType& planned, const Q
   }
   if (planned.dtype == tensor.dtype) return conversion;
   conversion.to = find_block_format(planned.dtype);
-  if (tensor.dtype != DType::i2_s && find_block_format(tensor.dtype) == nullptr) {
-    fail(ErrorCode::unsupported, "tensor '{}': {} cannot be quantized; convert it to F32, F16 or BF16 first", tensor.name,
-         ggml_name(tensor.dtype));
-  }
+  WICK_ASSERT(conversion.to != nullptr && is_readable(tensor.dtype));
   conversion.importance = importance_of(tensor, planned, options);
   if (conversion.importance.empty() && (planned.needs_importance || conversion.to->pack == nullptr)) {
     fail_with({{"collect one with wick imatrix and give it by {}", Setting::importance}}, ErrorCode::invalid_argument,

@@ -23,8 +23,10 @@ struct QuantizeOptions {
   bool allow_requantize = false;
   // Told how many elements are done; may be empty.
   std::function<void(uint64_t done, uint64_t total, const std::string& tensor)> progress = {};
-  // Told what differs from the request: a type that had to be replaced, a weight without importance. May be empty.
+  // Told what differs from the request: a type that had to be replaced, a table or head without importance. May be empty.
   std::function<void(const std::string& remark)> notice = {};
+  // Told which other weights `importance` does not have, so that they lose more accuracy. May be empty.
+  std::function<void(const std::string& remark)> warning = {};
 };
 
 // The types of the file's tensors, in their order. Errors: plan_quantization's; invalid_argument where a tensor is in blocks already and

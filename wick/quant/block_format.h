@@ -22,6 +22,11 @@ struct BlockFormat {
   void (*pack_weighted)(std::span<const float> row, std::span<const float> importance, std::byte* blocks);
 };
 
+// Writes one row by format.pack_weighted, or by format.pack where there is no importance (an empty span) or the format takes no notice of
+// it. A column of importance 0, of which a text may tell nothing, counts a little, so that its values are not arbitrary; a block whose
+// importance is all 0 is written without, or, where the format cannot do without, as if all of it counted alike.
+void pack_row(const BlockFormat& format, std::span<const float> row, std::span<const float> importance, std::byte* blocks);
+
 // The row of that dtype; nullptr if Wick cannot read the format. f32, f16 and bf16 have rows too.
 [[nodiscard]] const BlockFormat* find_block_format(DType dtype) noexcept;
 [[nodiscard]] std::span<const BlockFormat> block_formats() noexcept;

@@ -140,6 +140,7 @@ void quantize(const Console& console, const Quantization& request) {
     options.importance_file = request.importance;
   }
   options.notice = [&](const std::string& remark) { console.note(remark); };
+  options.warning = [&](const std::string& remark) { console.warn(remark); };
   const GgufFile source = GgufFile::open(resolve_hub(console, request.in));
   if (!request.out.empty()) {
     refuse_to_overwrite(source, request.out);
