@@ -13,7 +13,10 @@
 #include "message_of.h"
 #include "shared_data.h"
 #include "wick/base/error.h"
+#include "wick/text/grammar/format_grammar.h"
 #include "wick/text/grammar/format_matcher.h"
+#include "wick/text/grammar/mask_cache.h"
+#include "wick/text/grammar/token_trie.h"
 #include "wick/text/tokenizer/byte_alphabet.h"
 #include "wick/text/tokenizer/tokenizer.h"
 
@@ -132,6 +135,44 @@ TEST(Constraint, MasksOfAmbiguousFormatsAreWhatAcceptTakes) {
   walk({.kind = Kind::json_schema,
         .text = R"({"anyOf":[{"type":"array","items":{"$ref":"#"}},{"type":"array","items":{"$ref":"#"}},{"const":"a"}]})"},
        small_tokenizer(), 5, 8);
+}
+
+// The masks of configurations one by one, from the cache, and of all of them at once are the same.
+TEST(Constraint, MasksOfAllConfigurationsAtOnceAreThoseOfEach) {
+  const auto tokenizer = small_tokenizer();
+  const TokenTable tokens(*tokenizer);
+  const std::vector<OutputFormat> formats = {
+      {.kind = Kind::json},
+      {.kind = Kind::json_schema, .text = kTreeSchema, .any_spelling = true},
+      {.kind = Kind::regex, .text = "(a|b)*\"?[^x]{3,90}é?"},
+      {.kind = Kind::regex, .text = ".*a.{20}"},
+      {.kind = Kind::grammar, .text = "root ::= x\nx ::= [a-c] x | [a-c] x x | [a-c]"},
+      {.kind = Kind::grammar, .text = "root ::= ((\"a\"{1,3} \"b\"?){1,40} \"a\"?){2,90}"},
+      {.kind = Kind::grammar, .text = "root ::= \"{\" (root | \"a\"* \"b\")? \"}\" | [\"] [^\"]{2,40} [\"]"}};
+  std::mt19937_64 random(5);
+  for (const OutputFormat& format : formats) {
+    const Automaton automaton =
+        compile_format(format, [&](std::string_view text) { return tokenizer->find_token(text); }, tokenizer->vocab_size());
+    MaskCache each(automaton, tokens);
+    MaskCache whole(automaton, tokens, /*whole_from=*/0);
+    for (int walks = 0; walks < 5; ++walks) {
+      FrameArena arena;
+      Configurations state = Stepper(automaton, arena).enter({automaton.start(), FrameArena::kBottom});
+      for (int step = 0; step < 40 && !state.items.empty(); ++step) {
+        std::vector<uint64_t> left(mask_words(tokens.vocab_size()));
+        std::vector<uint64_t> right = left;
+        each.add_masks(state.items, arena, left);
+        whole.add_masks(state.items, arena, right);
+        ASSERT_EQ(left, right) << format.text << ", step " << step;
+        std::vector<uint8_t> bytes;
+        for (const Configuration& item : state.items) {
+          for (const ByteEdge& edge : automaton.bytes(automaton.node(item.node)))
+            bytes.push_back(random() % 2 == 0 ? edge.first : edge.last);
+        }
+        state = Stepper(automaton, arena).step(state, bytes[random() % bytes.size()]);
+      }
+    }
+  }
 }
 
 // Takes letters until the format refuses to be read on; the refusal. None: it was read for so many tokens.

@@ -1,98 +1,65 @@
 #include "wick/text/grammar/mask_cache.h"
 
 #include <algorithm>
-#include <bitset>
+#include <optional>
 #include <utility>
 
+#include "wick/base/error.h"
 #include "wick/text/grammar/token_constraint.h"
 
 namespace wick {
 namespace {
 
 // Of a map's node beside what it holds.
-constexpr size_t kNodeBytes = 48;
-
-void set_bit(std::vector<uint64_t>& mask, TokenId token) { mask[static_cast<size_t>(token) / 64] |= uint64_t{1} << (token % 64); }
-
-template <class Mask>
-void add_bits(Mask& to, std::span<const uint64_t> from) {
-  for (size_t word = 0; word < from.size(); ++word) to[word] |= from[word];
-}
-
-std::vector<std::vector<std::string>> characters_beyond_ascii(const Automaton& automaton) {
-  std::vector<std::vector<std::string>> sequences;
-  const auto add = [&](const Utf8Sequence& encoded) {
-    std::vector<std::string>& places = sequences.emplace_back(encoded.length);
-    for (size_t index = 0; index < places.size(); ++index) {
-      std::bitset<256> seen;
-      for (unsigned byte = encoded.bytes[index].first; byte <= encoded.bytes[index].second; ++byte) {
-        const uint8_t of = automaton.byte_class(static_cast<uint8_t>(byte));
-        if (!seen.test(of)) places[index] += static_cast<char>(byte);
-        seen.set(of);
-      }
-    }
-  };
-  const CodePointSet beyond{{0x80, kLastCodePoint}};
-  for (const auto& [first, last] : beyond.ranges()) {
-    for (const Utf8Sequence& encoded : utf8_sequences(first, last)) add(encoded);
-  }
-  return sequences;
-}
-
-// The state that characters of most tokens lead to, but for `dead` and `different`; `dead`: there is none.
-template <class Count>
-uint32_t most_common(const std::array<uint32_t, CharacterClasses::kCount>& steps, uint32_t dead, uint32_t different, Count&& count) {
-  std::vector<std::pair<uint32_t, uint64_t>> counts;  // of tokens, by state
-  for (unsigned index = 0; index < steps.size(); ++index) {
-    if (steps[index] == dead || steps[index] == different) continue;
-    const auto same = std::find_if(counts.begin(), counts.end(), [&](const auto& entry) { return entry.first == steps[index]; });
-    if (same == counts.end()) {
-      counts.emplace_back(steps[index], count(index));
-    } else {
-      same->second += count(index);
-    }
-  }
-  const auto best = std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  return best == counts.end() ? dead : best->first;
-}
-
-CharacterClasses classes_to(const std::array<uint32_t, CharacterClasses::kCount>& steps, uint32_t target) {
-  CharacterClasses classes;
-  for (unsigned index = 0; index < steps.size(); ++index) {
-    if (steps[index] == target) classes.set(index);
-  }
-  return classes;
-}
+constexpr size_t kEntryNodeBytes = 48;
 
 }  // namespace
 
-size_t MaskCache::StateHash::operator()(const Configurations& set) const noexcept {
-  uint64_t hash = set.bottom ? 1 : 0;
-  for (const Configuration& item : set.items) {
-    hash = (hash ^ (uint64_t{item.node} << 32 | item.frame)) * 0x9E3779B97F4A7C15U;
-    hash ^= hash >> 29;
-  }
-  return static_cast<size_t>(hash);
-}
-
-MaskCache::MaskCache(const Automaton& automaton, const TokenTable& tokens)
-    : automaton_(automaton),
-      tokens_(tokens),
-      stepper_(automaton, arena_),
-      beyond_ascii_(characters_beyond_ascii(automaton)),
-      path_(tokens.longest() + 2, kDead) {
-  static_cast<void>(state_of({}));  // kDead
-}
+MaskCache::MaskCache(const Automaton& automaton, const TokenTable& tokens, size_t whole_from)
+    : automaton_(automaton), tokens_(tokens), walk_(automaton, tokens), whole_from_(whole_from) {}
 
 void MaskCache::add_masks(std::span<const Configuration> configurations, const FrameArena& arena, std::span<uint64_t> mask) {
-  work_ = WorkLimit(kMaxWork);
-  stepper_.set_limit(&work_);
+  if (configurations.size() >= whole_from_) return add_whole(configurations, arena, mask);
+  try {
+    add_each(configurations, arena, mask);
+    costly_ = walk_.spent() > kMuchWork ? costly_ + 1 : 0;
+    if (costly_ < kOften) return;
+  } catch (const Error&) {
+    // Too much one by one. The bits that are set are right.
+    whole_from_ = configurations.size();
+    clear();
+    return add_whole(configurations, arena, mask);
+  }
+  costly_ = 0;
+  whole_from_ = configurations.size();
+  clear();
+}
+
+void MaskCache::add_each(std::span<const Configuration> configurations, const FrameArena& arena, std::span<uint64_t> mask) {
+  walk_.allow(kMaxWork);
   ++calls_;
   for (const Configuration& configuration : configurations) {
-    if (bytes() > kMaxBytes || arena_.bytes() > kMaxBytes / 4) clear();
+    if (bytes() > kMaxBytes || walk_.arena().bytes() > kMaxBytes / 4) clear();
     Entry& entry = *entries_[entry_of(configuration, arena)];
-    if (std::exchange(entry.added_in, calls_) != calls_) add_bits(mask, entry.mask);
+    if (std::exchange(entry.added_in, calls_) == calls_) continue;
+    for (size_t word = 0; word < entry.mask.size(); ++word) mask[word] |= entry.mask[word];
   }
+}
+
+void MaskCache::add_whole(std::span<const Configuration> configurations, const FrameArena& arena, std::span<uint64_t> mask) {
+  if (whole_ == nullptr) whole_ = std::make_unique<TrieWalk>(automaton_, tokens_);
+  whole_->restart(arena);
+  whole_->allow(kMaxWork);
+  try {
+    const uint32_t state = whole_->state_of({.items = {configurations.begin(), configurations.end()}, .bottom = false});
+    const std::optional<TrieWalk::Shortcut> shortcut = whole_->find_shortcut(state, /*at_bottom=*/true);
+    if (shortcut) tokens_.add_tokens_of(shortcut->first, shortcut->rest, shortcut->most, mask);
+    whole_->walk(0, state, shortcut ? &*shortcut : nullptr, mask, nullptr);
+  } catch (...) {
+    whole_->restart({});
+    throw;
+  }
+  whole_->restart({});
 }
 
 uint32_t MaskCache::entry_of(const Configuration& configuration, const FrameArena& arena) {
@@ -117,7 +84,7 @@ uint32_t MaskCache::local_frames(uint32_t& frame, const FrameArena& arena) {
   }
   uint32_t local = FrameArena::kBottom;
   for (; !above.empty(); above.pop_back()) {
-    local = arena_.push({.call = above.back().call, .parent = local, .count = matching_count(above.back()), .seen = 0});
+    local = walk_.arena().push({.call = above.back().call, .parent = local, .count = matching_count(above.back()), .seen = 0});
   }
   return local;
 }
@@ -137,233 +104,40 @@ uint32_t MaskCache::first_entry(const Configuration& local, bool at_bottom) {
   if (const auto known = first_entries_.find(key); known != first_entries_.end()) return known->second;
   Entry entry;
   entry.mask.assign(mask_words(tokens_.vocab_size()), 0);
-  const uint32_t state = state_of({.items = {local}, .bottom = false});
-  const std::optional<Shortcut> shortcut = find_shortcut(state, at_bottom);
+  const uint32_t state = walk_.state_of({.items = {local}, .bottom = false});
+  const std::optional<TrieWalk::Shortcut> shortcut = walk_.find_shortcut(state, at_bottom);
   if (shortcut) tokens_.add_tokens_of(shortcut->first, shortcut->rest, shortcut->most, entry.mask);
-  walk(0, state, shortcut ? &*shortcut : nullptr, entry);
-  if (at_bottom) entry.returns.clear();
+  walk_.walk(0, state, shortcut ? &*shortcut : nullptr, entry.mask, at_bottom ? nullptr : &entry.returns);
   return first_entries_[key] = add_entry(std::move(entry));
 }
 
 uint32_t MaskCache::next_entry(uint32_t entry, const Frame& frame) {
-  spend(1, kDead);
+  walk_.spend(1);
   if (const auto known = entries_[entry]->next.find(frame); known != entries_[entry]->next.end()) return known->second;
   Entry next;
   next.mask = entries_[entry]->mask;
-  const Configurations set = stepper_.leave(frame);
-  spend(next.mask.size() / 16, kDead);
+  const Configurations set = walk_.leave(frame);
+  walk_.spend(next.mask.size() / 16);
   for (const uint32_t place : entries_[entry]->returns) {
     if (set.bottom) next.returns.push_back(place);
     // Its number anew: a walk may have dropped the states.
-    walk(place, state_of(set), nullptr, next);
+    walk_.walk(place, walk_.state_of(set), nullptr, next.mask, &next.returns);
   }
   std::sort(next.returns.begin(), next.returns.end());
   next.returns.erase(std::unique(next.returns.begin(), next.returns.end()), next.returns.end());
-  entry_bytes_ += sizeof(Frame) + kNodeBytes;
+  entry_bytes_ += sizeof(Frame) + kEntryNodeBytes;
   return entries_[entry]->next[frame] = add_entry(std::move(next));
 }
 
 uint32_t MaskCache::add_entry(Entry entry) {
   entry.returns.shrink_to_fit();
-  entry_bytes_ += sizeof(Entry) + kNodeBytes + entry.mask.capacity() * sizeof(uint64_t) + entry.returns.capacity() * sizeof(uint32_t);
+  entry_bytes_ += sizeof(Entry) + kEntryNodeBytes + entry.mask.capacity() * sizeof(uint64_t) + entry.returns.capacity() * sizeof(uint32_t);
   entries_.push_back(std::make_unique<Entry>(std::move(entry)));
   return static_cast<uint32_t>(entries_.size() - 1);
 }
 
-uint32_t MaskCache::state_of(Configurations set) {
-  const auto [entry, added] = state_numbers_.try_emplace(std::move(set), static_cast<uint32_t>(states_.size()));
-  if (added) {
-    set_bytes_ += sizeof(Configurations) + sizeof(void*) + kNodeBytes + entry->first.items.capacity() * sizeof(Configuration);
-    states_.push_back(&entry->first);
-    steps_.resize(steps_.size() + automaton_.class_count(), entry->first.items.empty() ? kDead : kUnknown);
-  }
-  return entry->second;
-}
-
-void MaskCache::find_step(uint32_t state, uint8_t byte) {
-  const Configurations& from = *states_[state];
-  uint8_t first = 0;
-  uint8_t last = 0xFF;
-  for (const Configuration& item : from.items) {
-    for (const ByteEdge& edge : automaton_.bytes(automaton_.node(item.node))) {
-      if (edge.last < byte) {
-        first = std::max(first, static_cast<uint8_t>(edge.last + 1U));
-      } else if (edge.first > byte) {
-        last = std::min(last, static_cast<uint8_t>(edge.first - 1U));
-      } else {
-        first = std::max(first, edge.first);
-        last = std::min(last, edge.last);
-      }
-    }
-  }
-  const uint32_t next = state_of(stepper_.step(from, byte));
-  for (unsigned alike = first; alike <= last; ++alike) {
-    steps_[size_t{state} * automaton_.class_count() + automaton_.byte_class(static_cast<uint8_t>(alike))] = next;
-  }
-}
-
-uint32_t MaskCache::step_beyond_ascii(uint32_t state) {
-  uint32_t common = kUnknown;
-  std::vector<uint32_t> from;
-  std::vector<uint32_t> to;
-  for (const std::vector<std::string>& places : beyond_ascii_) {
-    from = {state};
-    for (size_t index = 0; index < places.size(); ++index) {
-      to.clear();
-      for (const uint32_t current : from) {
-        for (const char byte : places[index]) {
-          const uint32_t next = step(current, static_cast<uint8_t>(byte));
-          if (std::find(to.begin(), to.end(), next) == to.end()) to.push_back(next);
-        }
-      }
-      // In the middle of a character a return to the base would have to be noted.
-      if (index + 1 < places.size() && std::any_of(to.begin(), to.end(), [&](uint32_t next) { return states_[next]->bottom; }))
-        return kDifferent;
-      from.swap(to);
-    }
-    if (common == kUnknown) common = from.front();
-    if (from.size() != 1 || from.front() != common) return kDifferent;
-  }
-  return common;
-}
-
-MaskCache::ClassSteps MaskCache::class_steps(uint32_t state, bool at_bottom) {
-  ClassSteps steps;
-  steps.fill(kUnknown);
-  for (unsigned byte = 0; byte < 0x80; ++byte) {
-    uint32_t& known = steps[CharacterClasses::of(static_cast<uint8_t>(byte))];
-    const uint32_t next = step(state, static_cast<uint8_t>(byte));
-    known = known == kUnknown || known == next ? next : kDifferent;
-  }
-  steps[CharacterClasses::kBeyond] = step_beyond_ascii(state);
-  for (uint32_t& next : steps) {
-    if (next == kUnknown || (next != kDifferent && !at_bottom && states_[next]->bottom)) next = kDifferent;
-  }
-  return steps;
-}
-
-std::optional<MaskCache::Shortcut> MaskCache::find_shortcut(uint32_t state, bool at_bottom) {
-  constexpr uint32_t kFewTokens = 2000;  // which are walked sooner than masks are joined
-  constexpr auto& lengths = CharacterClasses::kLengths;
-  const ClassSteps first = class_steps(state, at_bottom);
-  uint32_t at = most_common(first, kDead, kDifferent, [&](unsigned index) { return tokens_.count_beginning(index); });
-  if (at == kDead) return std::nullopt;
-  Shortcut shortcut{.first = classes_to(first, at), .rest = {}, .most = lengths[0]};
-  uint32_t tokens = 0;
-  for (unsigned index = 0; index < CharacterClasses::kCount; ++index)
-    tokens += shortcut.first.test(index) ? tokens_.count_beginning(index) : 0;
-  if (tokens < kFewTokens) return std::nullopt;
-  // That the shortcut answers for texts of up to so many characters, or of any number.
-  const auto answer = [&](size_t characters) {
-    for (unsigned index = 0; index < lengths.size(); ++index) {
-      if (characters >= lengths[index]) shortcut.most = lengths[index];
-      if (index + 1 < lengths.size() ? characters >= lengths[index + 1] : characters > tokens_.longest())
-        shortcut.rest.set(CharacterClasses::kLong + index);
-    }
-    if (characters > tokens_.longest()) shortcut.most = kAnyNumber;
-    return shortcut;
-  };
-  for (size_t characters = 1; characters < lengths[0]; ++characters) {
-    const ClassSteps steps = class_steps(at, at_bottom);
-    const uint32_t next = most_common(steps, kDead, kDifferent, [&](unsigned index) { return tokens_.count_holding(index); });
-    if (characters == 1) {
-      if (next == kDead) return std::nullopt;
-      shortcut.rest = classes_to(steps, next);
-    } else if (shortcut.rest.is_within(classes_to(steps, kDead))) {
-      static_cast<void>(answer(kAnyNumber));  // longer ones are refused
-      shortcut.most = characters;
-      return shortcut;
-    } else if (!shortcut.rest.is_within(classes_to(steps, next))) {
-      return std::nullopt;
-    }
-    if (next == at) return answer(kAnyNumber);
-    if (const size_t more = sure_repetitions(at, next); characters + more >= lengths[0]) return answer(characters + more);
-    at = next;
-  }
-  return answer(lengths[0]);
-}
-
-size_t MaskCache::sure_repetitions(uint32_t state, uint32_t next) const {
-  const Configurations& from = *states_[state];
-  const Configurations& to = *states_[next];
-  if (from.items.size() != to.items.size() || from.bottom != to.bottom) return 0;
-  size_t most = SIZE_MAX;
-  for (size_t index = 0; index < from.items.size(); ++index) {
-    if (from.items[index].node != to.items[index].node) return 0;
-    most = std::min(most, sure_repetitions_of(from.items[index].frame, to.items[index].frame));
-  }
-  return most;
-}
-
-size_t MaskCache::sure_repetitions_of(uint32_t frame, uint32_t next_frame) const {
-  if (frame == next_frame) return SIZE_MAX;
-  const Frame& from = arena_.at(frame);
-  const Frame& to = arena_.at(next_frame);
-  if (frame == FrameArena::kBottom || next_frame == FrameArena::kBottom || from.call != to.call || from.seen != to.seen) return 0;
-  const size_t below = sure_repetitions_of(from.parent, to.parent);
-  if (from.count == to.count) return below;
-  const AutomatonCall& call = automaton_.call(from.call);
-  if (call.kind != AutomatonCall::Kind::repeat || to.count != from.count + 1) return 0;
-  if (to.count < call.smallest) return std::min<size_t>(below, call.smallest - to.count - 1U);
-  if (from.count < call.smallest) return 0;
-  return call.largest == kUnlimited ? below : std::min<size_t>(below, call.largest - to.count);
-}
-
-void MaskCache::walk(uint32_t root, uint32_t state, const Shortcut* shortcut, Entry& entry) {
-  const TokenTrie& trie = tokens_.trie();
-  const uint32_t end = trie.at(root).end;
-  path_[trie.at(root).depth] = state;
-  unsigned common = 0;  // so much of the path is of the shortcut's characters
-  for (uint32_t index = root + 1; index < end;) {
-    const TokenTrie::Node& node = trie.at(index);
-    common = std::min(common, node.depth - 1U);
-    if (shortcut != nullptr && common == node.depth - 1U) {
-      const unsigned own = CharacterClasses::of(node.byte);
-      const bool is_common = (node.depth == 1 ? shortcut->first : shortcut->rest).test(own);
-      if (is_common && trie.classes(index).is_within(shortcut->rest)) {
-        index = node.end;
-        continue;
-      }
-      if (is_common) common = node.depth;
-    }
-    if (state_bytes() > kMaxBytes / 2) drop_states(trie.at(root).depth, node.depth);
-    const uint32_t next = step(path_[node.depth - 1U], node.byte);
-    spend(1, next);
-    if (next == kDead) {
-      index = node.end;
-      continue;
-    }
-    path_[node.depth] = next;
-    for (const TokenId token : trie.tokens(index)) set_bit(entry.mask, token);
-    if (states_[next]->bottom && node.end > index + 1) entry.returns.push_back(index);
-    ++index;
-  }
-}
-
-void MaskCache::spend(uint64_t units, uint32_t state) {
-  if (!work_.spend(units)) fail_ambiguous(automaton_, arena_, items_of(state), "finding the tokens that may come next takes too long");
-  if (arena_.bytes() > kMaxBytes / 2)
-    fail_ambiguous(automaton_, arena_, items_of(state), "finding the tokens that may come next takes too much memory");
-}
-
-size_t MaskCache::state_bytes() const noexcept { return set_bytes_ + steps_.capacity() * sizeof(uint32_t); }
-
-size_t MaskCache::bytes() const noexcept { return state_bytes() + entry_bytes_ + arena_.bytes(); }
-
-void MaskCache::drop_states(size_t first, size_t last) {
-  std::vector<Configurations> kept;
-  for (size_t depth = first; depth < last; ++depth) kept.push_back(*states_[path_[depth]]);
-  state_numbers_.clear();
-  states_.clear();
-  steps_ = {};
-  set_bytes_ = 0;
-  static_cast<void>(state_of({}));
-  for (size_t depth = first; depth < last; ++depth) path_[depth] = state_of(std::move(kept[depth - first]));
-}
-
 void MaskCache::clear() {
-  drop_states(0, 0);
-  arena_ = FrameArena();
+  walk_.restart({});
   first_entries_.clear();
   entries_.clear();
   entry_bytes_ = 0;

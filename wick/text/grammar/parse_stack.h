@@ -73,6 +73,7 @@ class WorkLimit {
     left_ -= units;
     return true;
   }
+  [[nodiscard]] uint64_t left() const noexcept { return left_; }
 
  private:
   uint64_t left_;
