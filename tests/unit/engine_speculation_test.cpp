@@ -227,5 +227,45 @@ TEST(Speculation, ADraftModelsTokensAreThoseOfTheModel) {
   EXPECT_LT(engine.metrics().steps, 120U);
 }
 
+TEST(Speculation, ADraftModelMayBePaddedToAnotherSizeAndItsCacheMayBeFull) {
+  // The cache of the draft has room for 4,096 positions, and four texts have 6,000.
+  constexpr int64_t kContext = 4096;
+  Sample sample(kContext);
+  FakeLanguageModel draft(Sample::kVocabulary + 8, kContext, Sample::rule);
+  Engine engine(sample.model, sample.tokenizer,
+                {.context = kContext, .sequences = 4, .kv_bytes = 1 << 20, .speculation = {.ngram = false, .most = 6, .adaptive = false}},
+                &draft);
+  std::mt19937 random(9);
+  std::vector<std::vector<TokenId>> prompts;
+  std::vector<Stream> streams;
+  for (int index = 0; index < 4; ++index) {
+    prompts.push_back(Sample::random_tokens(random, 1500));
+    streams.push_back(engine.submit(Sample::request(prompts.back(), 40)));
+  }
+  while (engine.step()) {}
+  for (size_t index = 0; index < streams.size(); ++index) {
+    Answer answer;
+    EXPECT_TRUE(answer.take(streams[index]));
+    EXPECT_EQ(answer.only(), Sample::continued(prompts[index], 40)) << index;
+  }
+  EXPECT_GT(engine.metrics().accepted_draft_tokens, 20U);
+}
+
+TEST(Speculation, ATextWithTokensThatTheDraftHasNotGetsNoProposals) {
+  Sample sample;
+  FakeLanguageModel draft(Sample::kVocabulary - 50, 512, [](const std::vector<int32_t>& tokens) { return Sample::rule(tokens); });
+  Engine engine(sample.model, sample.tokenizer, {.sequences = 2, .speculation = {.ngram = false, .most = 6, .adaptive = false}}, &draft);
+  Stream with = engine.submit(Sample::request({Sample::kVocabulary - 1, 5, 9}, 20));
+  Stream without = engine.submit(Sample::request({4, 5, 9}, 20));
+  while (engine.step()) {}
+  Answer answer;
+  EXPECT_TRUE(answer.take(with));
+  EXPECT_EQ(answer.only(), Sample::continued({Sample::kVocabulary - 1, 5, 9}, 20));
+  EXPECT_EQ(answer.finishes[0].usage.draft_tokens, 0);
+  Answer other;
+  EXPECT_TRUE(other.take(without));
+  EXPECT_GT(other.finishes[0].usage.accepted_tokens, 10);
+}
+
 }  // namespace
 }  // namespace wick

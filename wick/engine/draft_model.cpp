@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 
 #include "wick/base/fail.h"
 #include "wick/engine/host_rows.h"
@@ -9,9 +10,12 @@
 
 namespace wick {
 
-DraftModel::DraftModel(LanguageModel& model, const ModelInfo& target, int64_t context, int64_t sequences) : model_(model) {
+DraftModel::DraftModel(LanguageModel& model, const ModelInfo& target, int64_t context, int64_t sequences)
+    : model_(model), vocab_size_(std::min(model.info().vocab_size, target.vocab_size)) {
+  constexpr int64_t kMaxPadding = 1024;
+  constexpr int64_t kDefaultPositions = 1024;
   const ModelInfo& info = model.info();
-  if (info.vocab_size != target.vocab_size) {
+  if (std::abs(info.vocab_size - target.vocab_size) > kMaxPadding) {
     fail(ErrorCode::invalid_argument, "draft model {}: it has {} tokens and {} has {}; take a draft of the same vocabulary", info.name,
          info.vocab_size, target.name, target.vocab_size);
   }
@@ -22,7 +26,8 @@ DraftModel::DraftModel(LanguageModel& model, const ModelInfo& target, int64_t co
     fail(ErrorCode::invalid_argument, "draft model {}: it was made for {} positions and the engine has {}; give a context up to that",
          info.name, info.context_length, context);
   }
-  pool_ = model.new_pool(context, sequences);
+  const int64_t positions = std::max(context, sequences * std::min(context, kDefaultPositions));
+  pool_ = model.new_pool(context, (positions + context - 1) / context);
 }
 
 void DraftModel::release(Sequence& sequence) {
@@ -30,44 +35,61 @@ void DraftModel::release(Sequence& sequence) {
   sequence.draft = {};
 }
 
-void DraftModel::catch_up(Sequence& sequence) {
+bool DraftModel::catch_up(Sequence& sequence) {
   if (sequence.draft.empty()) sequence.draft = pool_->create();
   const std::span<const TokenId> tokens = sequence.tokens();
   const std::span<const int32_t> seen = pool_->tokens(sequence.draft);
   const auto most = std::min(seen.size(), tokens.size() - 1);
   const auto same = std::mismatch(seen.begin(), seen.begin() + static_cast<std::ptrdiff_t>(most), tokens.begin()).first - seen.begin();
-  auto length = static_cast<size_t>(pool_->truncate(sequence.draft, same));
-  if (length + 1 >= tokens.size()) return;
+  const auto length = static_cast<size_t>(pool_->truncate(sequence.draft, same));
+  const auto has = [&](TokenId token) { return token < vocab_size_; };
+  if (!std::all_of(tokens.begin() + static_cast<std::ptrdiff_t>(length), tokens.end(), has)) return false;
+  if (length + 1 >= tokens.size()) return true;
   Batch batch;
   batch.add(sequence.draft, static_cast<int64_t>(length), tokens.subspan(length, tokens.size() - 1 - length), Batch::Results::none);
-  (void)model_.forward(batch, *pool_);
+  try {
+    (void)model_.forward(batch, *pool_);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::out_of_memory) throw;
+    release(sequence);
+    return false;
+  }
+  return true;
+}
+
+bool DraftModel::propose_next(std::span<Sequence* const> sequences, std::span<const size_t> going,
+                              std::vector<std::vector<int32_t>>& proposed) {
+  Batch batch;
+  for (const size_t index : going) {
+    const Sequence& sequence = *sequences[index];
+    const int32_t last = proposed[index].empty() ? sequence.tokens().back() : proposed[index].back();
+    batch.add(sequence.draft, pool_->length(sequence.draft), std::span(&last, 1), Batch::Results::last);
+  }
+  Tensor logits;
+  try {
+    logits = model_.forward(batch, *pool_);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::out_of_memory) throw;
+    return false;
+  }
+  const std::span<const float> host = host_rows(logits, logits_);
+  const size_t width = host.size() / going.size();
+  for (size_t row = 0; row < going.size(); ++row) {
+    const auto of = host.subspan(row * width, static_cast<size_t>(vocab_size_));
+    proposed[going[row]].push_back(static_cast<int32_t>(std::max_element(of.begin(), of.end()) - of.begin()));
+  }
+  return true;
 }
 
 std::vector<std::vector<int32_t>> DraftModel::propose(std::span<Sequence* const> sequences, std::span<const int64_t> lengths) {
   std::vector<std::vector<int32_t>> proposed(sequences.size());
   std::vector<size_t> going;
   for (size_t index = 0; index < sequences.size(); ++index) {
-    if (lengths[index] < 1) continue;
-    catch_up(*sequences[index]);
-    going.push_back(index);
+    if (lengths[index] > 0 && catch_up(*sequences[index])) going.push_back(index);
   }
-  std::vector<float> memory;
   int64_t rows = 0;
   const auto begin = std::chrono::steady_clock::now();
-  while (!going.empty()) {
-    Batch batch;
-    for (const size_t index : going) {
-      const Sequence& sequence = *sequences[index];
-      const int32_t last = proposed[index].empty() ? sequence.tokens().back() : proposed[index].back();
-      batch.add(sequence.draft, pool_->length(sequence.draft), std::span(&last, 1), Batch::Results::last);
-    }
-    const Tensor logits = model_.forward(batch, *pool_);
-    const std::span<const float> host = host_rows(logits, memory);
-    const size_t width = host.size() / going.size();
-    for (size_t row = 0; row < going.size(); ++row) {
-      const auto of = host.subspan(row * width, width);
-      proposed[going[row]].push_back(static_cast<int32_t>(std::max_element(of.begin(), of.end()) - of.begin()));
-    }
+  while (!going.empty() && propose_next(sequences, going, proposed)) {
     rows += std::ssize(going);
     std::erase_if(going, [&](size_t index) {
       const bool full = pool_->length(sequences[index]->draft) >= pool_->options().context;
