@@ -22,7 +22,7 @@
 extern "C" {
 #endif
 
-#define WICK_C_VERSION 1
+#define WICK_C_VERSION 2
 #define WICK_C_API __attribute__((visibility("default")))
 
 typedef enum wick_status {
@@ -59,6 +59,10 @@ WICK_C_API const char* wick_last_error(void);
 WICK_C_API const char* wick_status_name(wick_status status);
 // The backends that the library holds: "cpu,cuda".
 WICK_C_API const char* wick_backends(void);
+
+// Sets the seed of the process: of wick_tensor_rand and _randn, and of texts and samplers that are given none. Without it the seed is
+// random in each process. (Version 2.)
+WICK_C_API void wick_manual_seed(uint64_t seed);
 
 // --- Options: values by name. NULL stands for none anywhere. ---
 
@@ -154,6 +158,10 @@ WICK_C_API int64_t wick_tensor_extent(const wick_tensor* tensor, int32_t dimensi
 WICK_C_API const char* wick_tensor_dtype(const wick_tensor* tensor);
 // The tensors of a safetensors file, npz or PyTorch file, by name.
 WICK_C_API wick_status wick_tensor_load(const char* path, const char* name, wick_tensor** tensor);
+// Random f32 numbers on the CPU: uniform in [0, 1), and normal of mean 0 and deviation 1. shape: `rank` extents, NULL where rank is 0.
+// (Version 2.)
+WICK_C_API wick_status wick_tensor_rand(const int64_t* shape, int32_t rank, wick_tensor** tensor);
+WICK_C_API wick_status wick_tensor_randn(const int64_t* shape, int32_t rank, wick_tensor** tensor);
 // [..., m, k] · [..., k, n]
 WICK_C_API wick_status wick_tensor_matmul(const wick_tensor* lhs, const wick_tensor* rhs, wick_tensor** product);
 

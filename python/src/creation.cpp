@@ -145,7 +145,7 @@ void bind_filled(nb::module_& module) {
       nb::arg("shape"), dtype, device, nb::kw_only(), nb::arg("low") = 0.0, nb::arg("high") = 1.0,
       nb::sig("def rand(shape: int | collections.abc.Sequence[int], dtype: DType | str | None = None, device: Device | str | None = None, "
               "*, low: float = 0.0, high: float = 1.0) -> Tensor"),
-      "Uniform in [low, high), from the device's own stream (Device.set_seed).");
+      "Uniform in [low, high), from the device's stream (manual_seed, Device.set_seed).");
   module.def(
       "randn",
       [](nb::handle shape, nb::handle kind, nb::handle where, double mean, double deviation) {
@@ -154,7 +154,7 @@ void bind_filled(nb::module_& module) {
       nb::arg("shape"), dtype, device, nb::kw_only(), nb::arg("mean") = 0.0, nb::arg("std") = 1.0,
       nb::sig("def randn(shape: int | collections.abc.Sequence[int], dtype: DType | str | None = None, device: Device | str | None = None, "
               "*, mean: float = 0.0, std: float = 1.0) -> Tensor"),
-      "Normal, from the device's own stream (Device.set_seed).");
+      "Normal, from the device's stream (manual_seed, Device.set_seed).");
   module.def("zeros_like", [](const Array& x) { return unlocked([&] { return Array{x.t.zeros_like(), x.boolean}; }); }, nb::arg("x"));
   module.def("ones_like", [](const Array& x) { return unlocked([&] { return Array{x.t.ones_like(), x.boolean}; }); }, nb::arg("x"));
   module.def("empty_like", [](const Array& x) { return unlocked([&] { return Array{x.t.empty_like(), x.boolean}; }); }, nb::arg("x"));

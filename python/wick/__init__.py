@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from typing import TYPE_CHECKING, Any
 
 from ._wick import *  # noqa: F403
@@ -14,6 +15,18 @@ from ._wick import *  # noqa: F403
 if TYPE_CHECKING:
     from . import array_api as array_api, candle as candle, ir as ir, llm as llm, nn as nn
     from .llm import Model as Model, load as load
+
+
+def _seed_from_environment() -> None:
+    text = os.environ.get("WICK_SEED", "")
+    if not text:
+        return
+    if not (text.isascii() and text.isdigit() and int(text) < 2**64):
+        raise InvalidArgumentError(f"WICK_SEED '{text}': must be a whole number from 0 to {2**64 - 1}")  # noqa: F405
+    manual_seed(int(text))  # noqa: F405
+
+
+_seed_from_environment()
 
 # What few programs use is imported when it is asked for.
 _MODULES = ("array_api", "candle", "ir", "llm", "nn")

@@ -444,15 +444,19 @@ def AdamW(parameters: Iterable[Var], lr: float = 1e-3, betas: tuple[float, float
 
 
 class DataLoader:
-    """Batches of tensors that agree in their first dimension: for inputs, targets in DataLoader(x, y, batch_size=64, shuffle=True)."""
+    """Batches of tensors that agree in their first dimension: for inputs, targets in DataLoader(x, y, batch_size=64, shuffle=True).
 
-    def __init__(self, *tensors: Tensor, batch_size: int = 64, shuffle: bool = False, seed: int = 0, drop_last: bool = False) -> None:
+    seed: of the order; by default each loader draws one, which manual_seed determines.
+    """
+
+    def __init__(self, *tensors: Tensor, batch_size: int = 64, shuffle: bool = False, seed: int | None = None,
+                 drop_last: bool = False) -> None:
         if batch_size < 1:
             raise ValueError(f"DataLoader: batch_size must be at least 1, got {batch_size}")
         if not tensors or any(x.ndim == 0 or x.shape[0] != tensors[0].shape[0] for x in tensors):
             raise ValueError("DataLoader: give tensors that agree in their first dimension")
         self.tensors, self.batch_size, self.shuffle, self.drop_last = tensors, batch_size, shuffle, drop_last
-        self._seed, self._pass = seed, 0
+        self._seed, self._pass = _wick.draw_seed() if seed is None and shuffle else seed or 0, 0
 
     def __len__(self) -> int:
         size = self.tensors[0].shape[0]

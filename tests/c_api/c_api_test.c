@@ -60,6 +60,61 @@ static void test_mistakes(void) {
   CHECK(wick_answer_text(NULL)[0] == '\0' && wick_answer_calls(NULL) == 0 && wick_tensor_extent(NULL, 0) == -1);
 }
 
+/* A DLManagedTensorVersioned, as far as is read of it here. */
+typedef struct managed_tensor {
+  uint32_t version[2];
+  void* context;
+  void (*deleter)(struct managed_tensor*);
+  uint64_t flags;
+  void* data;
+} managed_tensor;
+
+/* The first number of a tensor that is gone afterwards. */
+static double draw(wick_status (*of)(const int64_t*, int32_t, wick_tensor**)) {
+  const int64_t shape[1] = {1};
+  wick_tensor* tensor = NULL;
+  CHECK(of(shape, 1, &tensor) == WICK_OK && strcmp(wick_tensor_dtype(tensor), "f32") == 0 && wick_tensor_extent(tensor, 0) == 1);
+  void* lent = NULL;
+  CHECK(wick_tensor_to_dlpack(tensor, &lent) == WICK_OK);
+  managed_tensor* const managed = lent;
+  const double value = *(const float*)managed->data;
+  managed->deleter(managed);
+  wick_tensor_free(tensor);
+  return value;
+}
+
+static void test_random_numbers(void) {
+  wick_tensor* tensor = NULL;
+  double draws[6];
+  for (int i = 0; i < 6; ++i) {
+    draws[i] = draw(i % 2 == 0 ? wick_tensor_rand : wick_tensor_randn);
+    for (int j = 0; j < i; ++j) CHECK(draws[i] != draws[j]);
+  }
+  wick_manual_seed(42);
+  /* The first word of the stream of seed 42, of which uniform numbers take the upper 24 bits. */
+  CHECK(draw(wick_tensor_rand) == 10283760 / 16777216.0);
+  const double second = draw(wick_tensor_randn);
+  wick_manual_seed(43);
+  CHECK(draw(wick_tensor_rand) != 10283760 / 16777216.0);
+  wick_manual_seed(42);
+  CHECK(draw(wick_tensor_rand) == 10283760 / 16777216.0 && draw(wick_tensor_randn) == second);
+  const float logits[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+  int32_t tokens[2][8];
+  for (int round = 0; round < 2; ++round) {
+    wick_sampler* sampler = NULL;
+    wick_manual_seed(7);
+    CHECK(wick_sampler_new(NULL, &sampler) == WICK_OK);
+    for (int i = 0; i < 8; ++i) CHECK(wick_sampler_sample(sampler, logits, 8, &tokens[round][i]) == WICK_OK);
+    wick_sampler_free(sampler);
+  }
+  CHECK(memcmp(tokens[0], tokens[1], sizeof tokens[0]) == 0);
+  const int64_t bad[2] = {2, -1};
+  CHECK(wick_tensor_rand(bad, 2, &tensor) == WICK_INVALID_ARGUMENT && strstr(wick_last_error(), "-1") != NULL);
+  CHECK(wick_tensor_randn(NULL, 1, &tensor) == WICK_INVALID_ARGUMENT && wick_tensor_rand(bad, -1, &tensor) == WICK_INVALID_ARGUMENT);
+  CHECK(wick_tensor_rand(NULL, 0, &tensor) == WICK_OK && wick_tensor_rank(tensor) == 0);
+  wick_tensor_free(tensor);
+}
+
 static void test_text(wick_model* model) {
   int32_t tokens[64];
   char text[256];
@@ -154,6 +209,7 @@ int main(int argument_count, char** arguments) {
   if (argument_count != 3) return 2;
   test_names();
   test_mistakes();
+  test_random_numbers();
   wick_options* options = wick_options_new();
   wick_options_set_text(options, "device", "cpu");
   wick_options_set_text(options, "chat_template", arguments[2]);

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "unit/cpu_tensors.h"
 #include "wick/base/error.h"
+#include "wick/tensor/tensor.h"
 
 namespace wick::nn {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 using Doubles = std::vector<double>;
 using Positions = std::vector<int64_t>;
 
-Tensor of(const Doubles& values) { return Tensor::from_vector(values, {static_cast<int64_t>(values.size())}, kCpu); }
+Tensor of(const Doubles& values) { return Tensor::from_vector(values, {static_cast<int64_t>(values.size())}, Device::cpu()); }
 
 TEST(Cache, HoldsWhatWasAppendedAndStartsAnewAfterAReset) {
   Cache cache(0, 8);
@@ -44,8 +44,8 @@ TEST(RotatingCache, KeepsTheLastPositions) {
     EXPECT_EQ(cache.append(of({8})).to_vector<double>(), (Doubles{6, 7, 8, 4, 0, 5}));
     EXPECT_EQ(cache.append(of({9, 10, 11})).to_vector<double>(), (Doubles{6, 7, 8, 9, 10, 11}));
     EXPECT_EQ(cache.append(of({12})).to_vector<double>(), (Doubles{12, 7, 8, 9, 10, 11}));
-    EXPECT_EQ(cache.attn_mask(2, kCpu)->to_vector<uint8_t>(), (std::vector<uint8_t>{0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
-    EXPECT_FALSE(cache.attn_mask(1, kCpu).has_value());
+    EXPECT_EQ(cache.attn_mask(2, Device::cpu())->to_vector<uint8_t>(), (std::vector<uint8_t>{0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
+    EXPECT_FALSE(cache.attn_mask(1, Device::cpu()).has_value());
     EXPECT_EQ(cache.positions(8), (Positions{13, 14, 15, 16, 17, 18, 19, 20}));
     const Doubles many = {0, 1, 2, 3, 4, 5, 6, 7, 8};
     EXPECT_EQ(cache.append(of(many)).to_vector<double>(), many);
@@ -72,7 +72,7 @@ TEST(RotatingCache, PositionsAreThoseOfTheElementsReturned) {
 TEST(ConcatKvCache, GrowsAlongItsDimension) {
   ConcatKvCache cache(1);
   EXPECT_TRUE(cache.is_empty());
-  const Tensor step = Tensor::of<float>({{1, 2}, {3, 4}}, kCpu);
+  const Tensor step = Tensor::of<float>({{1, 2}, {3, 4}}, Device::cpu());
   (void)cache.append(step, step);
   const auto [key, value] = cache.append(step.narrow(1, 0, 1), step.narrow(1, 1, 1));
   EXPECT_EQ(key.to_vector<float>(), (std::vector<float>{1, 2, 1, 3, 4, 3}));
@@ -81,13 +81,13 @@ TEST(ConcatKvCache, GrowsAlongItsDimension) {
 }
 
 TEST(ScatteredKvCache, SequencesOfABatchStandAtTheirOwnPositions) {
-  ScatteredCacheBuilder builder(2, 4, DType::f32, kCpu);
+  ScatteredCacheBuilder builder(2, 4, DType::f32, Device::cpu());
   ScatteredKvCache cache = builder.make_cache(1, 1);
   const auto step = [&](const std::vector<float>& values, bool first, bool second) {
     const auto added = static_cast<int64_t>(values.size()) / 2;
     const bool active[] = {first, second};
     const ScatteredCacheBuilder::Step where = builder.advance(added, active);
-    const Tensor positions = Tensor::from_vector(values, {2, 1, added, 1}, kCpu);
+    const Tensor positions = Tensor::from_vector(values, {2, 1, added, 1}, Device::cpu());
     (void)cache.append(positions, positions, where.indices);
     return where.mask.to_vector<float>();
   };

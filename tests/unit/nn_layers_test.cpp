@@ -23,10 +23,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-const Device& cpu() {
-  static const Device device = Device::cpu();
-  return device;
-}
+Device cpu() { return Device::cpu(); }
 
 TEST(Activation, EveryKindAgreesWithPyTorch) {
   const nlohmann::json& values = nn_values()["activations"];

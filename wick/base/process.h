@@ -24,6 +24,9 @@ namespace wick {
 // swapped out nor, where it is a mapped file's, dropped. Errors: invalid_argument where the system's limit does not allow it; unsupported.
 void lock_memory();
 
+// Calls the function in each process that this one forks, before fork() returns there. It is called on the only thread that is left.
+void call_in_forked_children(void (*function)());
+
 // The file that this process runs; empty where the system does not tell.
 [[nodiscard]] std::filesystem::path executable_path();
 // Whether that file descriptor (0: standard input, 1: output, 2: errors) is a terminal.

@@ -2,6 +2,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/c/guard.h"
+#include "wick/device/random_stream.h"
 #include "wick/device/registry.h"
 
 namespace wick::c {
@@ -47,6 +48,10 @@ extern "C" {
 int32_t wick_c_version(void) { return WICK_C_VERSION; }
 
 const char* wick_version(void) { return WICK_VERSION_TEXT; }
+
+void wick_manual_seed(uint64_t seed) {
+  (void)wick::c::guarded([&] { wick::manual_seed(seed); });
+}
 
 const char* wick_last_error(void) { return wick::c::last_message().c_str(); }
 

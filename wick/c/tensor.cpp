@@ -1,4 +1,5 @@
 #include <memory>
+#include <span>
 #include <string>
 
 #include "wick/base/fail.h"
@@ -24,6 +25,12 @@ NamedTensors load_file(const std::filesystem::path& path) {
   if (suffix == ".npz") return read_npz(path);
   if (suffix == ".pt" || suffix == ".pth" || suffix == ".bin") return load_pytorch(path);
   return load_safetensors(path);
+}
+
+Shape shape_of(const int64_t* shape, int32_t rank, const char* function) {
+  if (rank < 0) fail(ErrorCode::invalid_argument, "{}: rank {} must be 0 or more", function, rank);
+  if (rank > 0) need(shape, function, "shape");
+  return Extents(std::span(shape, static_cast<size_t>(rank))).checked(function);
 }
 
 }  // namespace
@@ -75,6 +82,20 @@ wick_status wick_tensor_load(const char* path, const char* name, wick_tensor** t
     const auto found = tensors.find(std::string_view(name));
     if (found == tensors.end()) wick::fail(wick::ErrorCode::not_found, "wick_tensor_load: {} has no tensor {}", path, name);
     *tensor = wick::c::new_tensor({.tensor = found->second});
+  });
+}
+
+wick_status wick_tensor_rand(const int64_t* shape, int32_t rank, wick_tensor** tensor) {
+  return wick::c::guarded([&] {
+    wick::c::need(tensor, "wick_tensor_rand", "tensor");
+    *tensor = wick::c::new_tensor({.tensor = wick::Tensor::rand(wick::c::shape_of(shape, rank, "wick_tensor_rand"))});
+  });
+}
+
+wick_status wick_tensor_randn(const int64_t* shape, int32_t rank, wick_tensor** tensor) {
+  return wick::c::guarded([&] {
+    wick::c::need(tensor, "wick_tensor_randn", "tensor");
+    *tensor = wick::c::new_tensor({.tensor = wick::Tensor::randn(wick::c::shape_of(shape, rank, "wick_tensor_randn"))});
   });
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "wick/device/device_kind.h"
+#include "wick/device/random_stream.h"
 #include "wick/device/runtime.h"
 
 namespace [[gnu::visibility("default")]] wick {
@@ -107,10 +108,12 @@ class Device {
   [[nodiscard]] bool same_device(const Device& other) const noexcept { return location_ == other.location_; }
   [[nodiscard]] bool supports_bf16() const noexcept { return runtime_->caps().bf16_arithmetic; }
   [[nodiscard]] const DeviceCaps& caps() const noexcept { return runtime_->caps(); }
-  // Begins the device's stream of random numbers anew (philox.h); the stream belongs to the opened device, all handles share it. A device
-  // that was given no seed has kDefaultSeed.
-  void set_seed(uint64_t seed) const { runtime_->random().set_seed(seed); }
-  [[nodiscard]] uint64_t get_current_seed() const { return runtime_->random().seed(); }
+  // The device's stream of random numbers (philox.h). It belongs to the process (random_stream.h): all handles on the device share it,
+  // whatever they were opened with, and it goes on when the last of them is gone and the device is opened again.
+  [[nodiscard]] RandomStream& random() const { return random_stream(location_.kind, location_.index); }
+  // Begins the stream anew with that seed. A device that was given none has the process's (manual_seed), which is random by default.
+  void set_seed(uint64_t seed) const { random().set_seed(seed); }
+  [[nodiscard]] uint64_t get_current_seed() const { return random().seed(); }
   void synchronize() const { runtime_->queue().synchronize(); }
   // A kernel of the device's own language, for CompiledKernel; compiled once for each source, compiler and driver where there is a cache
   // (DeviceOptions::cache_directory). Errors: those of Runtime::compile_source.

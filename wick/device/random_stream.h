@@ -1,17 +1,18 @@
-// A RandomStream remembers how far a device has come in its stream of random numbers (philox.h).
+// A RandomStream records how far a stream of random numbers (philox.h) has been used; this process has one for each device.
 #pragma once
 
 #include <cstdint>
 #include <mutex>
 
+#include "wick/device/device_kind.h"
+
 namespace [[gnu::visibility("default")]] wick {
 
-// The seed of a device that was given none.
-inline constexpr uint64_t kDefaultSeed = 299792458;
-
-// May be used by several threads at once; which of them draws first is theirs to decide.
+// Several threads may use it at once; the order of their draws is not defined.
 class RandomStream {
  public:
+  explicit RandomStream(uint64_t seed) noexcept : seed_(seed) {}
+
   // Begins the stream of that seed at its first word.
   void set_seed(uint64_t seed) {
     const std::lock_guard lock(mutex_);
@@ -27,7 +28,7 @@ class RandomStream {
     uint64_t seed;
     uint64_t offset;  // of its first word
   };
-  // The next `words` words are the caller's.
+  // Reserves the next `words` words for the caller.
   [[nodiscard]] Draw take(uint64_t words) {
     const std::lock_guard lock(mutex_);
     const Draw draw{seed_, offset_};
@@ -37,8 +38,21 @@ class RandomStream {
 
  private:
   mutable std::mutex mutex_;
-  uint64_t seed_ = kDefaultSeed;
+  uint64_t seed_;
   uint64_t offset_ = 0;
 };
+
+// The stream of a device. It lasts as long as the process, whether or not the device is open, and whatever it is opened with. It begins
+// with the seed of the process.
+[[nodiscard]] RandomStream& random_stream(DeviceKind kind, int index);
+
+// Sets the seed of the process: the streams of all devices, of those that are opened later too, begin anew with it, and so does
+// draw_seed(). Without it the seed is random in each process, also in one that was forked.
+void manual_seed(uint64_t seed);
+// The seed of the process.
+[[nodiscard]] uint64_t initial_seed();
+// A new seed for whatever was given none, such as a request or the order of a DataLoader: a random number of 32 bits, short enough to be
+// typed. After manual_seed() the sequence of these seeds is always the same.
+[[nodiscard]] uint64_t draw_seed();
 
 }  // namespace wick

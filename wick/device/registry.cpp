@@ -7,6 +7,7 @@
 
 #include "wick/base/ascii.h"
 #include "wick/base/fail.h"
+#include "wick/base/process.h"
 
 namespace wick {
 namespace {
@@ -16,18 +17,76 @@ struct OpenRuntime {
   int index;
   DeviceOptions options;
   std::weak_ptr<Runtime> runtime;
+  std::unique_ptr<Runtime> resting = nullptr;  // nothing on the device is alive, and the runtime waits for the next op (Runtime::rest)
 };
 
 // Devices are the machine's, so the handles on them are the process's: the one place that remembers which are open.
 struct OpenRuntimes {
   std::mutex mutex;
   std::vector<OpenRuntime> entries;
+  bool is_ending = false;  // nothing rests any more
 };
 
+void abandon_resting() noexcept;
+
+// Never destroyed: tensors in static variables, and threads that run until the process has ended, close their devices late.
 OpenRuntimes& open_runtimes() {
-  static OpenRuntimes instance;
+  static OpenRuntimes& instance = []() -> OpenRuntimes& {
+    OpenRuntimes& made = *std::make_unique<OpenRuntimes>().release();
+    call_in_forked_children(abandon_resting);
+    return made;
+  }();
   return instance;
 }
+
+// Of a forked child: the threads of its parent's runtimes do not exist here, so the next op opens its own.
+void abandon_resting() noexcept {
+  OpenRuntimes& open = open_runtimes();
+  const std::unique_lock lock(open.mutex, std::try_to_lock);
+  if (!lock.owns_lock()) return;
+  for (OpenRuntime& entry : open.entries) (void)entry.resting.release();
+}
+
+// Closes what rests when the process ends, or when the library is unloaded.
+struct Ending {
+  ~Ending() {
+    OpenRuntimes& open = open_runtimes();
+    std::vector<std::unique_ptr<Runtime>> resting;
+    const std::lock_guard lock(open.mutex);
+    open.is_ending = true;
+    for (OpenRuntime& entry : open.entries) resting.push_back(std::move(entry.resting));
+  }
+};
+
+// The runtime of an entry while it is in use; afterwards it rests, or is closed. Only runtimes that were opened without options rest: of
+// each device there is one.
+class InUse {
+ public:
+  InUse(DeviceKind kind, int index) noexcept : kind_(kind), index_(index) {}
+  InUse(const InUse&) = delete;
+  InUse& operator=(const InUse&) = delete;
+  ~InUse() {
+    if (runtime_ == nullptr || runtime_->is_lost() || !runtime_->rest()) return;
+    OpenRuntimes& open = open_runtimes();
+    const std::lock_guard lock(open.mutex);
+    for (OpenRuntime& entry : open.entries) {
+      // Another one may have been opened meanwhile: then this one is closed.
+      const bool takes_it = entry.kind == kind_ && entry.index == index_ && entry.options == DeviceOptions{} && entry.runtime.expired();
+      if (takes_it && entry.resting == nullptr && !open.is_ending) entry.resting = std::move(runtime_);
+    }
+  }
+  // The handle that keeps it in use.
+  [[nodiscard]] static std::shared_ptr<Runtime> begin(std::shared_ptr<InUse> use, std::unique_ptr<Runtime> runtime) noexcept {
+    use->runtime_ = std::move(runtime);
+    Runtime* const used = use->runtime_.get();
+    return {std::move(use), used};
+  }
+
+ private:
+  DeviceKind kind_;
+  int index_;
+  std::unique_ptr<Runtime> runtime_;
+};
 
 // "cpu, opencl": the kinds that users choose among; where there are none, those for tests.
 std::string names_of(std::span<const Backend* const> linked) {
@@ -102,18 +161,31 @@ std::shared_ptr<Runtime> open_runtime(DeviceKind kind, int index, const DeviceOp
   std::shared_ptr<Runtime> cpu;
   if (options.cpu_fallback && kind != DeviceKind::cpu) cpu = open_runtime(DeviceKind::cpu, 0, {.threads = options.threads});
   OpenRuntimes& open = open_runtimes();
+  static const Ending ending;
+  // Before the lock, which what closes a runtime takes too.
+  std::vector<std::shared_ptr<Runtime>> lost;
+  const std::shared_ptr<InUse> use = options == DeviceOptions{} ? std::make_shared<InUse>(kind, index) : nullptr;
   const std::lock_guard lock(open.mutex);
-  std::erase_if(open.entries, [](const OpenRuntime& entry) { return entry.runtime.expired(); });
-  for (const OpenRuntime& entry : open.entries) {
+  std::erase_if(open.entries, [](const OpenRuntime& entry) { return entry.runtime.expired() && entry.resting == nullptr; });
+  for (OpenRuntime& entry : open.entries) {
     if (entry.kind != kind || entry.index != index || entry.options != options) continue;
-    if (std::shared_ptr<Runtime> runtime = entry.runtime.lock(); runtime != nullptr && !runtime->is_lost()) return runtime;
+    if (entry.resting != nullptr) {
+      std::shared_ptr<Runtime> runtime = InUse::begin(use, std::move(entry.resting));
+      entry.runtime = runtime;
+      return runtime;
+    }
+    if (std::shared_ptr<Runtime> runtime = entry.runtime.lock(); runtime != nullptr) {
+      if (!runtime->is_lost()) return runtime;
+      lost.push_back(std::move(runtime));
+    }
   }
-  std::shared_ptr<Runtime> runtime = open_device(backend, index, options);
+  std::unique_ptr<Runtime> opened = open_device(backend, index, options);
+  std::shared_ptr<Runtime> runtime = use == nullptr ? std::move(opened) : InUse::begin(use, std::move(opened));
   // A backend whose devices run kernels says RUNS_KERNELS in its CMakeLists.txt, and programs that link it hold the launchers.
   WICK_ASSERT(!runtime->runs_kernels() || linked_launchers() != nullptr);
   if (cpu != nullptr) runtime->set_op_fallback(std::make_unique<OpFallback>(std::move(cpu)));
   runtime->set_fake_holes(std::move(fake_holes));
-  open.entries.push_back({kind, index, options, runtime});
+  open.entries.push_back({.kind = kind, .index = index, .options = options, .runtime = runtime});
   return runtime;
 }
 

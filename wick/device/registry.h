@@ -77,7 +77,8 @@ struct BackendTable {
 // Opens a device, whether or not it is open already. Errors: no_device, with the backend's reason, or with the devices that it lists.
 [[nodiscard]] std::unique_ptr<Runtime> open_device(const Backend& backend, int index, const DeviceOptions& options);
 
-// The runtime of that device with these options: the one that is open, or a new one where none is, or it is lost. Errors: those of
+// The runtime of that device with these options: the one that is open, or that rests (Runtime::rest), or a new one where it is lost or not
+// there. Errors: those of
 // require_backend and open_device.
 [[nodiscard]] std::shared_ptr<Runtime> open_runtime(DeviceKind kind, int index, const DeviceOptions& options);
 

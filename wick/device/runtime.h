@@ -18,7 +18,6 @@
 #include "wick/device/program.h"
 #include "wick/device/program_table.h"
 #include "wick/device/queue.h"
-#include "wick/device/random_stream.h"
 #include "wick/op/device_caps.h"
 
 namespace [[gnu::visibility("default")]] wick {
@@ -89,13 +88,14 @@ class Runtime {
   [[nodiscard]] virtual bool is_lost() const noexcept { return false; }
   // Whether a Graph is being recorded: what is queued will run again on other numbers, so nothing may depend on those that are there now.
   [[nodiscard]] virtual bool is_recording() const noexcept { return false; }
-  // Bytes allocated now and at most; imports are not counted.
+  // Nothing on this device is alive any more. True: the runtime has given back what memory it kept but for a few MiB, and stays open for
+  // the next op, as opening it takes much longer than an op. False: it is closed.
+  [[nodiscard]] virtual bool rest() noexcept { return false; }
+  // Bytes allocated now and at most since it was opened or woke from rest(); imports are not counted.
   [[nodiscard]] virtual size_t allocated_bytes() const noexcept = 0;
   [[nodiscard]] virtual size_t peak_allocated_bytes() const noexcept = 0;
   // Keeps the device busy for about half a second. Errors: out_of_memory.
   [[nodiscard]] virtual MeasuredPeaks measure_peaks() { return {}; }
-
-  [[nodiscard]] RandomStream& random() noexcept { return random_; }
 
   // Runs the ops that this device does not support; nullptr: they are refused.
   [[nodiscard]] OpFallback* op_fallback() const noexcept { return op_fallback_.get(); }
@@ -109,7 +109,6 @@ class Runtime {
   void forget_programs();
 
  private:
-  RandomStream random_;
   std::unique_ptr<OpFallback> op_fallback_;
   FakeHoles fake_holes_;
   ProgramTable programs_;

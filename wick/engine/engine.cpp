@@ -14,6 +14,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/base/hash.h"
+#include "wick/device/random_stream.h"
 #include "wick/engine/engine_core.h"
 #include "wick/engine/prompt.h"
 #include "wick/formats/printable.h"
@@ -195,7 +196,7 @@ Stream EngineLoop::submit(Request request) {
   check_length(request, active->prompt.size(), info);
   active->usage.prompt_tokens = std::ssize(active->prompt);
   active->cache_identity = identity_of(request.cache_salt);
-  active->seed = request.params.sampling.seed ? *request.params.sampling.seed : random_seed();
+  active->seed = request.params.sampling.seed ? *request.params.sampling.seed : draw_seed();
   active->submitted = now;
   active->open = request.choices();
   // Refuses bad stop strings here and not on the engine's thread.

@@ -9,6 +9,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/base/fail_with.h"
+#include "wick/device/random_stream.h"
 #include "wick/engine/candidates.h"
 #include "wick/engine/repetition.h"
 #include "wick/engine/token_draw.h"
@@ -153,12 +154,10 @@ std::vector<ParameterViolation> find_violations(const SamplingParams& params) {
   return violations;
 }
 
-uint64_t random_seed() { return std::random_device{}(); }
-
 struct Sampler::State {
   explicit State(const SamplingParams& from)
       : params(checked(from)),
-        seed(from.seed ? *from.seed : random_seed()),
+        seed(from.seed ? *from.seed : draw_seed()),
         random(seed),
         penalties(params),
         dry(params),

@@ -47,7 +47,7 @@ struct SamplingParams {
   float frequency_penalty = 0;
   // The window of the penalties: the last so many tokens of prompt and generated text. -1: all of them; 0: none.
   int64_t penalty_window = 64;
-  // The same seed, model, prompt and parameters give the same text. None: a random one.
+  // The same seed, model, prompt and parameters give the same text. None: the next of draw_seed() (random_stream.h).
   std::optional<uint64_t> seed = {};
   // Added to the logits of these tokens, in front of the penalties. -100 to 100.
   std::vector<LogitBias> logit_bias = {};
@@ -90,9 +90,6 @@ struct ParameterViolation {
 
 // All of them; empty if the parameters are good.
 [[nodiscard]] std::vector<ParameterViolation> find_violations(const SamplingParams& params);
-
-// A seed from the system's source of randomness, short enough to be typed.
-[[nodiscard]] uint64_t random_seed();
 
 // Chooses tokens one after another; holds the random numbers' state and the text that penalties look at.
 class Sampler {

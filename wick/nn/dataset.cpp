@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/device/random_stream.h"
 
 namespace wick::nn {
 namespace {
@@ -37,6 +38,7 @@ Dataset Dataset::slice(int64_t first, int64_t count) const {
 
 DataLoader::DataLoader(Dataset data, const DataLoaderOptions& options) : data_(std::move(data)), options_(options) {
   if (options.batch_size < 1) fail(ErrorCode::invalid_argument, "DataLoader: batch_size {} must be 1 or more", options.batch_size);
+  if (options.shuffle && !options.seed) options_.seed = draw_seed();
 }
 
 int64_t DataLoader::size() const {
@@ -47,7 +49,7 @@ int64_t DataLoader::size() const {
 std::vector<Batch> DataLoader::batches() {
   Tensor order;
   if (options_.shuffle) {
-    order = Tensor::from_owned(shuffled(data_.size(), options_.seed, pass_++), {data_.size()}, data_.inputs().device());
+    order = Tensor::from_owned(shuffled(data_.size(), *options_.seed, pass_++), {data_.size()}, data_.inputs().device());
   }
   std::vector<Batch> batches;
   for (int64_t index = 0; index < size(); ++index) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,8 +41,8 @@ class Dataset {
 struct DataLoaderOptions {
   int64_t batch_size = 64;
   bool shuffle = false;
-  // Seed of the order: the same seed gives the same passes.
-  uint64_t seed = 0;
+  // Seed of the order: the same seed gives the same passes. None: each loader draws one (draw_seed).
+  std::optional<uint64_t> seed = {};
   // Leaves out the last batch if it is not full.
   bool drop_last = false;
 };

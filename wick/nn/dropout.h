@@ -6,7 +6,7 @@
 namespace [[gnu::visibility("default")]] wick {
 namespace nn {
 
-// Each element is 0 with that probability, else x / (1 - probability). The numbers come from the device's own stream: the same seed
+// Each element is 0 with that probability, else x / (1 - probability). The numbers come from the device's stream: the same seed
 // (Device::set_seed) drops the same elements. Errors: invalid_argument for a probability outside [0, 1).
 [[nodiscard]] Tensor dropout(const Tensor& x, double probability);
 

@@ -56,7 +56,7 @@ using Init = std::variant<init::Constant, init::Randn, init::Uniform, init::Kaim
 
 // Elements that one element of the other side is summed from, for a weight [out, in, window…]; a vector counts as [n, 1].
 [[nodiscard]] int64_t fan_of(init::Fan fan, const Shape& shape);
-// Random numbers come from the device's own stream (Device::set_seed).
+// Random numbers come from the device's stream (manual_seed, Device::set_seed).
 [[nodiscard]] Tensor draw(const Init& init, const Shape& shape, DType dtype, const Device& device);
 
 }  // namespace nn

@@ -135,7 +135,7 @@ class Tensor {
   // For vectors of lengths n0, n1, …: one view [n0, n1, n2, …] each ([n1, n0, n2, …] with xy_indexing, as NumPy's 'xy').
   // Errors: shape_mismatch for one that is no vector; invalid_argument where none is given.
   [[nodiscard]] static std::vector<Tensor> meshgrid(std::span<const Tensor> tensors, bool xy_indexing);
-  // Uniform in [low, high), and normal, from the device's own stream (Device::set_seed; op/philox.h defines the numbers).
+  // Uniform in [low, high), and normal, from the device's stream (manual_seed, Device::set_seed; op/philox.h defines the numbers).
   [[nodiscard]] static Tensor rand(double low, double high, const Extents& shape, DType dtype = default_dtype(),
                                    const Device& device = default_device());
   [[nodiscard]] static Tensor rand(const Extents& shape, DType dtype = default_dtype(), const Device& device = default_device()) {

@@ -159,6 +159,13 @@ std::shared_ptr<const Program> CpuRuntime::compile(const ir::Kernel& kernel) {
   return require_interpreter(kernel.name).prepare(kernel, caps_);
 }
 
+bool CpuRuntime::rest() noexcept {
+  constexpr size_t kRestingBytes = size_t{16} << 20;
+  memory_->release_kept(kRestingBytes);
+  for (Scratch& scratch : scratch_) scratch.release_all();
+  return true;
+}
+
 OpFunction CpuRuntime::override_for(OpId op, int kind, DType dtype) const noexcept {
   return has_loop(kernels_, op, kind, dtype) ? op_function(op, dtype) : nullptr;
 }

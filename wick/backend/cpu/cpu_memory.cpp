@@ -78,6 +78,18 @@ MemoryPool::~MemoryPool() {
   drop_kept(0);
 }
 
+void MemoryPool::release_kept(size_t most_bytes) noexcept {
+  peak_.store(allocated_bytes(), std::memory_order_relaxed);
+  const std::lock_guard lock(mutex_);
+  size_t left = most_bytes;
+  for (size_t size_class = kSmallestClass; size_class <= kLargestClass; ++size_class) {
+    std::vector<std::byte*>& list = free_[size_class];
+    for (const size_t most = left >> size_class; list.size() > most; list.pop_back()) std::free(list.back());
+    left -= list.size() << size_class;
+  }
+  drop_kept(left);
+}
+
 void MemoryPool::count(size_t bytes) noexcept {
   const size_t now = now_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   size_t peak = peak_.load(std::memory_order_relaxed);

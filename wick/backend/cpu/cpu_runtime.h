@@ -39,6 +39,7 @@ class CpuRuntime final : public Runtime {
   [[nodiscard]] size_t allocated_bytes() const noexcept override { return memory_->allocated_bytes(); }
   [[nodiscard]] size_t peak_allocated_bytes() const noexcept override { return memory_->peak_allocated_bytes(); }
   [[nodiscard]] MeasuredPeaks measure_peaks() override;
+  [[nodiscard]] bool rest() noexcept override;
 
   [[nodiscard]] ThreadPool& threads() noexcept { return threads_; }
   [[nodiscard]] PrefetchTable& prefetch() noexcept { return prefetch_; }

@@ -22,6 +22,12 @@ std::byte* Scratch::take(size_t bytes) {
   return data;
 }
 
+void Scratch::release_all() noexcept {
+  if (blocks_.empty()) return;
+  blocks_.clear();
+  memory_->release_kept(0);
+}
+
 void Scratch::release(const Top& top) {
   top_ = top;
   const bool is_empty = top.block == 0 && top.bytes == 0;

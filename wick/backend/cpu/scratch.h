@@ -11,6 +11,10 @@
 namespace wick::cpu {
 
 class Scratch {
+ public:
+  // Gives its memory back; not while a frame is open.
+  void release_all() noexcept;
+
  private:
   friend class ScratchFrame;
 

@@ -1,5 +1,6 @@
 #include "wick/base/process.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -48,6 +49,8 @@ uint64_t smaller(uint64_t machine, std::optional<uint64_t> group) noexcept {
 }
 
 }  // namespace
+
+void call_in_forked_children(void (*function)()) { (void)::pthread_atfork(nullptr, nullptr, function); }
 
 uint64_t peak_resident_bytes() noexcept { return kilobytes_entry("/proc/self/status", "VmHWM:"); }
 uint64_t anonymous_resident_bytes() noexcept { return kilobytes_entry("/proc/self/status", "RssAnon:"); }

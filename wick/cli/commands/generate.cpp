@@ -20,6 +20,7 @@
 #include "wick/cli/load_model.h"
 #include "wick/cli/output_file.h"
 #include "wick/cli/text_input.h"
+#include "wick/device/random_stream.h"
 #include "wick/tensor/ops/op_counts.h"
 
 namespace wick {
@@ -93,7 +94,7 @@ bool answer(const Session& session, const std::string& prompt) {
   const bool json = session.options.json;
   GenerationParams params = session.options.params;
   GenerationReport report{.random_seed = !params.sampling.seed};
-  if (report.random_seed) params.sampling.seed = random_seed();
+  if (report.random_seed) params.sampling.seed = draw_seed();
   const InterruptGuard& interrupt = session.interrupt;
   params.is_cancelled = [&interrupt] { return interrupt.requested(); };
   if (json) params.logprobs = session.options.top_logprobs;

@@ -92,6 +92,7 @@ void dispatch(Console& console, const Arguments& arguments) {
     console.out << build_info_json() << '\n';
     return;
   }
+  seed_process(console);
   console.sections = [&console] {
     std::vector<SectionFlags> sections;
     append_sections(describe_wick(console), sections);

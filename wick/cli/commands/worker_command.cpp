@@ -168,6 +168,7 @@ int run_worker(Console& console, const Arguments& arguments) {
       console.out << (completion ? completion_script(*completion, record) : man_page(record, {}));
       return;
     }
+    seed_process(console);
     warn_of_unused_flags(console, flags, serving.is_asked_for(), chat_flags.wanted());
     check_fakes(console, strict, device.is_explicit);
     options.requested_device = device.location.to_string();

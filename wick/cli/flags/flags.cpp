@@ -15,6 +15,7 @@
 #include "wick/cli/build_info.h"
 #include "wick/cli/flags/flag_sources.h"
 #include "wick/device/device_kind.h"
+#include "wick/device/random_stream.h"
 #include "wick/device/registry.h"
 #include "wick/server/setting_flags.h"
 
@@ -151,6 +152,11 @@ uint64_t parse_seed(std::string_view flag, std::string_view text) {
     fail(ErrorCode::invalid_argument, "{} '{}': must be a whole number from 0 to {}", flag, text, std::numeric_limits<uint64_t>::max());
   }
   return value;
+}
+
+void seed_process(const Console& console) {
+  const auto found = console.environment.find("WICK_SEED");
+  if (found != console.environment.end() && !found->second.empty()) manual_seed(parse_seed(found->first, found->second));
 }
 
 Flags::Added& Flags::Added::required() {

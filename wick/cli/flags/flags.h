@@ -30,6 +30,8 @@ namespace wick {
 [[nodiscard]] bool parse_switch(std::string_view flag, std::string_view text);
 
 [[nodiscard]] uint64_t parse_seed(std::string_view flag, std::string_view text);
+// Sets the seed of the process (manual_seed) where the environment has WICK_SEED. Errors: parse_seed's.
+void seed_process(const Console& console);
 
 // The flags and arguments of a command. A value comes from the command line, else from the environment variable that is named after the
 // flag (WICK_MAX_TOKENS), else from the file of --config, else it is the default.

@@ -52,7 +52,7 @@ Tensor draw(std::string_view name, RandomParams params, const Shape& shape, DTyp
   if (!std::isfinite(params.a) || !std::isfinite(params.b)) {
     fail(ErrorCode::invalid_argument, "{}: {} and {} must be finite", name, params.a, params.b);
   }
-  const RandomStream::Draw place = device.runtime().random().take(words_of_draw(dtype, shape.elements()));
+  const RandomStream::Draw place = device.random().take(words_of_draw(dtype, shape.elements()));
   params.seed = place.seed;
   params.offset = place.offset;
   dispatch(OpId::random, &params, {}, {&result});
