@@ -27,8 +27,9 @@ class Downloader {
   // Gets the bytes of an answer with status 200 (from the file's begin, whatever was requested) or 206 (from `first` on). What it throws
   // ends the transfer and comes out of get().
   using Sink = std::function<void(std::span<const std::byte> bytes, int status)>;
-  // Follows redirections. Returns the status of the last answer. Errors: io, with libcurl's reason: no network, no such host, a connection
-  // that breaks or stalls for a minute, a certificate that is not trusted.
+  // Follows redirections. Returns the status of the last answer; the body of one with another status is not read. The sink bounds the body.
+  // Errors: io, with libcurl's reason: no network, no such host, a connection that breaks or has less than 100 bytes/s for a minute, a
+  // certificate that is not trusted; headers or redirections without end.
   int get(const Request& request, const Sink& sink);
 
  private:

@@ -9,11 +9,15 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <utility>
 
+#include "wick/base/ascii.h"
+#include "wick/base/atomic_file.h"
 #include "wick/base/fail.h"
 #include "wick/base/file_lock.h"
 #include "wick/base/json.h"
+#include "wick/base/terminal_text.h"
 #include "wick/cli/hub/download.h"
 #include "wick/cli/hub/sha256.h"
 #include "wick/cli/progress_bar.h"
@@ -27,25 +31,30 @@ namespace {
 namespace fs = std::filesystem;
 using HubJson = nlohmann::json;
 
-constexpr const char* kManifest = "wick-manifest.json";
+constexpr const char *kManifest = "wick-manifest.json", *kLock = ".lock", *kPart = ".part", *kIndexEnding = ".safetensors.index.json";
 constexpr const char* kDefaultEndpoint = "https://huggingface.co";
 constexpr int kStatusOk = 200, kStatusPartial = 206, kStatusUnauthorized = 401, kStatusForbidden = 403, kStatusNotFound = 404,
               kStatusRange = 416;
 // A list of a repository's files is no longer than this.
 constexpr size_t kMaxListBytes = size_t{64} << 20;
 
+bool is_sha256(std::string_view text) { return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos; }
+
 bool is_hub_name(std::string_view name) {
   const auto allowed = [](unsigned char letter) { return std::isalnum(letter) != 0 || letter == '.' || letter == '_' || letter == '-'; };
   return !name.empty() && !name.starts_with('.') && std::all_of(name.begin(), name.end(), allowed);
 }
 
+// Nothing that a terminal would obey, nor a NUL, which would end a name for the system.
+bool is_plain(std::string_view text) { return on_one_line(text) == text; }
+
 // A path that stays in its folder, and is none of ours.
 bool is_hub_path(std::string_view path) {
-  if (path.empty() || path.starts_with('/') || path.find('\\') != std::string_view::npos) return false;
+  if (path.empty() || path.starts_with('/') || path.find('\\') != std::string_view::npos || !is_plain(path)) return false;
   for (const fs::path& part : fs::path(path)) {
-    if (part.empty() || part == "." || part == "..") return false;
+    if (part.empty() || part == "." || part == ".." || part == kManifest || part == kLock || part.string().ends_with(kPart)) return false;
   }
-  return path != kManifest && !path.ends_with(".part");
+  return true;
 }
 
 bool is_gguf(const HubFile& file) { return file.path.ends_with(".gguf"); }
@@ -69,6 +78,17 @@ std::vector<HubFile> parts_of(const std::vector<HubFile>& files, const std::stri
   }
   std::sort(parts.begin(), parts.end(), [](const HubFile& a, const HubFile& b) { return a.path < b.path; });
   return parts;
+}
+
+// The first part of a split model that is not among those of parts_of(); none where all of them are.
+std::optional<std::string> missing_part(const std::vector<HubFile>& parts) {
+  std::optional<SplitName> split = parts.empty() ? std::nullopt : SplitName::parse(parts.front().path);
+  if (!split) return std::nullopt;
+  for (split->number = 1; split->number <= split->count; ++split->number) {
+    const std::string name = split->to_string();
+    if (std::none_of(parts.begin(), parts.end(), [&](const HubFile& part) { return part.path == name; })) return name;
+  }
+  return std::nullopt;
 }
 
 // The first parts of what is a model.
@@ -124,37 +144,57 @@ class HubRow {
     if (found == row_.end() || found->is_null()) return std::nullopt;
     return HubRow(*found, fmt::format("{}.{}", place_, name), remedy_);
   }
-
- private:
   [[noreturn]] void refuse(std::string_view name, std::string_view wanted) const {
     fail(ErrorCode::corrupt_file, "{}{}{}: must be {}; {}", place_, name.empty() ? "" : ".", name, wanted, remedy_);
   }
 
+ private:
   const HubJson& row_;
   std::string place_;
   std::string_view remedy_;
 };
 
-std::vector<HubFile> read_manifest(const fs::path& folder) {
+struct Manifest {
+  std::vector<HubFile> files;             // that are here
+  std::vector<std::string> missing = {};  // files of a folder that the last pull did not get
+};
+
+std::vector<std::string> missing_files(const HubJson& json) {
+  std::vector<std::string> missing;
+  const auto found = json.find("missing");
+  if (found == json.end() || !found->is_array()) return missing;
+  for (const HubJson& each : *found) {
+    if (each.is_string()) missing.push_back(each.get<std::string>());
+  }
+  return missing;
+}
+
+Manifest read_manifest(const fs::path& folder) {
   const fs::path path = folder / kManifest;
   std::ifstream file(path);
   if (!file) return {};
-  std::vector<HubFile> files = parse_hub_manifest(std::string(std::istreambuf_iterator<char>(file), {}), path.string());
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  Manifest manifest{.files = parse_hub_manifest(text, path.string()), .missing = missing_files(parse_json(text))};
   // What somebody took away is not here.
-  std::erase_if(files, [&](const HubFile& own) {
+  std::erase_if(manifest.files, [&](const HubFile& own) {
     std::error_code missing;
     return fs::file_size(folder / own.path, missing) != own.bytes || missing;
   });
-  return files;
+  return manifest;
 }
 
-void write_manifest(const fs::path& folder, const HubReference& reference, const std::vector<HubFile>& files) {
+void write_manifest(const fs::path& folder, const HubReference& reference, const Manifest& manifest) {
   HubJson rows = HubJson::array();
-  for (const HubFile& file : files) rows.push_back({{"path", file.path}, {"bytes", file.bytes}, {"sha256", file.sha256}});
-  const fs::path part = folder / (std::string(kManifest) + ".part");
-  std::ofstream(part) << json_text(HubJson({{"model", HubReference{reference.owner, reference.name}.to_string()}, {"files", rows}}), 2)
-                      << '\n';
-  fs::rename(part, folder / kManifest);
+  for (const HubFile& file : manifest.files) {
+    rows.push_back({{"path", file.path}, {"bytes", file.bytes}, {"sha256", file.sha256}});
+    if (!file.oid.empty()) rows.back()["oid"] = file.oid;
+  }
+  HubJson json = {{"model", HubReference{reference.owner, reference.name}.to_string()}, {"files", rows}};
+  if (!manifest.missing.empty()) json["missing"] = manifest.missing;
+  const std::string text = json_text(json, 2) + "\n";
+  AtomicFile file(folder / kManifest);
+  file.write(std::as_bytes(std::span(text)));
+  file.commit();
 }
 
 std::string variable_of(const Console& console, const char* name) {
@@ -215,13 +255,18 @@ std::string sha256_of_file(const Console& console, const fs::path& path, uint64_
   return hash.finish();
 }
 
-// Appends to `part` what is not there yet.
+// A part of a file with a SHA-256 is gone on with, as the sum tells whether it belongs to what comes; one of another file begins anew.
 void fetch_rest(const Console& console, Downloader& downloader, const std::string& url, const fs::path& part, const HubFile& file) {
   std::error_code ignored;
   uint64_t have = fs::exists(part, ignored) ? fs::file_size(part, ignored) : 0;
-  if (have > file.bytes) fs::resize_file(part, have = 0);
+  if (have > file.bytes || (have > 0 && file.sha256.empty())) fs::resize_file(part, have = 0);
   if (have == file.bytes && have > 0) return;
   if (have > 0) console.note(fmt::format("{}: going on at {} of {}", file.path, format_bytes(have), format_bytes(file.bytes)));
+  const fs::space_info space = fs::space(part.parent_path(), ignored);
+  if (!ignored && file.bytes - have > space.available) {
+    fail(ErrorCode::io, "{}: {} are to come, and the disk of {} has {} left", file.path, format_bytes(file.bytes - have),
+         part.parent_path().string(), format_bytes(space.available));
+  }
   std::ofstream out(part, std::ios::binary | std::ios::app);
   if (!out) fail(ErrorCode::io, "{}: cannot be written", part.string());
   ProgressBar bar(console, fs::path(file.path).filename().string());
@@ -232,6 +277,12 @@ void fetch_rest(const Console& console, Downloader& downloader, const std::strin
       out.close();
       fs::resize_file(part, have = 0);
       out.open(part, std::ios::binary | std::ios::app);
+    }
+    if (bytes.size() > file.bytes - have) {
+      out.close();
+      fs::remove(part);
+      fail(ErrorCode::corrupt_file, "{}: more than the {} bytes come that the hub announced; what came is deleted: try again", url,
+           file.bytes);
     }
     if (!out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()))) {
       fail(ErrorCode::io, "{}: cannot be written; is the disk full?", part.string());
@@ -247,8 +298,29 @@ void fetch_rest(const Console& console, Downloader& downloader, const std::strin
   }
 }
 
+// Whether a file that is here is what the hub has. Without a SHA-256 the hub's own name for its content says so.
+bool is_same(const HubFile& here, const HubFile& hub) {
+  if (here.path != hub.path || here.bytes != hub.bytes) return false;
+  return hub.sha256.empty() ? here.oid == hub.oid : here.sha256 == hub.sha256;
+}
+
+// Errors: not_found where the index of a folder names a file that is not among those of the hub.
+void require_shards(const HubReference& reference, const fs::path& index, const std::vector<HubFile>& wanted) {
+  std::ifstream file(index);
+  const HubJson json = parse_json(std::string(std::istreambuf_iterator<char>(file), {}));
+  const auto map = json.is_object() ? json.find("weight_map") : json.end();
+  if (map == json.end() || !map->is_object()) return;  // what reads the folder says what is wrong with it
+  for (const auto& [tensor, shard] : map->items()) {
+    if (!shard.is_string()) continue;
+    const auto& name = shard.get_ref<const std::string&>();
+    if (std::any_of(wanted.begin(), wanted.end(), [&](const HubFile& each) { return each.path == name; })) continue;
+    fail(ErrorCode::not_found, "{}: {} names {}, which the hub does not have", reference.to_string(), index.filename().string(),
+         printable(name));
+  }
+}
+
 HubFile fetch_file(const Console& console, Downloader& downloader, const HubReference& reference, const fs::path& folder, HubFile file) {
-  const fs::path target = folder / file.path, part = folder / (file.path + ".part");
+  const fs::path target = folder / file.path, part = folder / (file.path + kPart);
   const std::string url =
       fmt::format("{}/{}/{}/resolve/main/{}", endpoint_of(console), reference.owner, reference.name, escaped_path(file.path));
   fs::create_directories(target.parent_path());
@@ -274,8 +346,14 @@ std::vector<HubFile> parse_hub_list(std::string_view text, const std::string& ur
     const HubRow row(each, fmt::format("{}: [{}]", url, &each - &json.front()), kRemedy);
     if (row.text("type") != "file") continue;
     HubFile file{row.text("path"), row.size("size"), ""};
+    if (!is_plain(file.path)) row.refuse("path", "a name without control characters");
     if (!is_hub_path(file.path)) continue;
-    if (const std::optional<HubRow> large = row.object("lfs")) file.sha256 = large->text("oid");
+    if (const std::optional<HubRow> large = row.object("lfs")) {
+      file.sha256 = ascii_lowercase(large->text("oid"));
+      if (!is_sha256(file.sha256)) large->refuse("oid", "a SHA-256 of 64 hexadecimal digits");
+    } else {
+      file.oid = row.text("oid");
+    }
     files.push_back(std::move(file));
   }
   return files;
@@ -290,7 +368,7 @@ std::vector<HubFile> parse_hub_manifest(std::string_view text, const std::string
   std::vector<HubFile> files;
   for (const HubJson& each : json["files"]) {
     const HubRow row(each, fmt::format("{}: files[{}]", path, &each - &json["files"].front()), kRemedy);
-    HubFile own{row.text("path"), row.size("bytes"), row.text("sha256")};
+    HubFile own{row.text("path"), row.size("bytes"), row.text("sha256"), row.text("oid")};
     if (is_hub_path(own.path)) files.push_back(std::move(own));
   }
   return files;
@@ -328,35 +406,47 @@ fs::path ModelHub::folder_of(const HubReference& reference) const { return folde
 
 std::optional<fs::path> ModelHub::find(const HubReference& reference) const {
   fs::path folder = folder_of(reference);
-  const std::vector<HubFile> here = read_manifest(folder);
-  const std::vector<HubFile> chosen = chosen_files(reference, here);
-  if (chosen.empty()) return std::nullopt;
-  if (reference.file.empty() && !is_gguf(chosen.front())) return folder;
+  const Manifest here = read_manifest(folder);
+  const std::vector<HubFile> chosen = chosen_files(reference, here.files);
+  if (chosen.empty() || missing_part(chosen)) return std::nullopt;
+  if (reference.file.empty() && !is_gguf(chosen.front())) return here.missing.empty() ? std::optional(folder) : std::nullopt;
   return folder / chosen.front().path;
 }
 
 fs::path ModelHub::pull(const HubReference& reference) const try {
   Downloader downloader(check_);
   const fs::path folder = folder_of(reference);
-  const std::vector<HubFile> wanted = chosen_files(reference, ask_hub(console_, downloader, reference));
+  std::vector<HubFile> wanted = chosen_files(reference, ask_hub(console_, downloader, reference));
   if (wanted.empty()) {
     fail(ErrorCode::not_found, "{}: {}", reference.to_string(),
          reference.file.empty() ? "it has neither a .gguf file nor a config.json" : "it has no such file");
   }
-  fs::create_directories(folder);
-  const FileLock lock(folder / ".lock");
-  std::vector<HubFile> here = read_manifest(folder);
-  for (const HubFile& file : wanted) {
-    const auto old = std::find_if(here.begin(), here.end(), [&](const HubFile& each) { return each.path == file.path; });
-    const bool same = old != here.end() && old->bytes == file.bytes && (file.sha256.empty() || file.sha256 == old->sha256);
-    if (same) continue;
-    HubFile fetched = fetch_file(console_, downloader, reference, folder, file);
-    here = read_manifest(folder);
-    std::erase_if(here, [&](const HubFile& each) { return each.path == file.path; });
-    here.push_back(std::move(fetched));
-    write_manifest(folder, reference, here);
+  if (const std::optional<std::string> missing = missing_part(wanted)) {
+    fail(ErrorCode::not_found, "{}: the hub has {} of a split model's parts, and not {}", reference.to_string(), wanted.size(), *missing);
   }
   const bool as_folder = reference.file.empty() && !is_gguf(wanted.front());
+  // The index says which other files there must be.
+  std::stable_partition(wanted.begin(), wanted.end(), [](const HubFile& file) { return file.path.ends_with(kIndexEnding); });
+  fs::create_directories(folder);
+  const FileLock lock(folder / kLock);
+  Manifest here = read_manifest(folder);
+  std::vector<HubFile> rest;
+  std::copy_if(wanted.begin(), wanted.end(), std::back_inserter(rest), [&](const HubFile& file) {
+    return std::none_of(here.files.begin(), here.files.end(), [&](const HubFile& old) { return is_same(old, file); });
+  });
+  if (as_folder) {
+    here.missing.clear();
+    for (const HubFile& file : rest) here.missing.push_back(file.path);
+    write_manifest(folder, reference, here);
+  }
+  for (const HubFile& file : rest) {
+    HubFile fetched = fetch_file(console_, downloader, reference, folder, file);
+    if (as_folder && file.path.ends_with(kIndexEnding)) require_shards(reference, folder / file.path, wanted);
+    std::erase_if(here.files, [&](const HubFile& each) { return each.path == file.path; });
+    here.files.push_back(std::move(fetched));
+    std::erase(here.missing, file.path);
+    write_manifest(folder, reference, here);
+  }
   return as_folder ? folder : folder / wanted.front().path;
 } catch (const fs::filesystem_error& error) {
   fail(ErrorCode::io, "{}: {}", error.path1().string(), error.code().message());
@@ -368,9 +458,14 @@ std::vector<HubModel> ModelHub::list() const {
   for (const auto& owner : fs::directory_iterator(folder_, error)) {
     std::error_code inner;
     for (const auto& name : fs::directory_iterator(owner.path(), inner)) {
-      std::vector<HubFile> files = read_manifest(name.path());
-      if (files.empty()) continue;
-      models.push_back({{owner.path().filename().string(), name.path().filename().string()}, std::move(files)});
+      // What is wrong with one model hides no other.
+      try {
+        std::vector<HubFile> files = read_manifest(name.path()).files;
+        if (files.empty()) continue;
+        models.push_back({{owner.path().filename().string(), name.path().filename().string()}, std::move(files)});
+      } catch (const Error& failure) {
+        console_.warn(failure.what());
+      }
     }
   }
   std::sort(models.begin(), models.end(),
@@ -380,17 +475,19 @@ std::vector<HubModel> ModelHub::list() const {
 
 uint64_t ModelHub::remove(const HubReference& reference) const {
   const fs::path folder = folder_of(reference);
-  std::vector<HubFile> here = read_manifest(folder);
-  const std::vector<HubFile> gone = reference.file.empty() ? here : parts_of(here, reference.file);
-  if (gone.empty()) fail(ErrorCode::not_found, "{}: it is not here; `wick list` shows what is", reference.to_string());
-  uint64_t bytes = 0;
   std::error_code ignored;
+  Manifest here = read_manifest(folder);
+  const std::vector<HubFile> gone = reference.file.empty() ? here.files : parts_of(here.files, reference.file);
+  // What a pull left that ended early goes with the model.
+  const bool has_rest = reference.file.empty() && fs::exists(folder, ignored);
+  if (gone.empty() && !has_rest) fail(ErrorCode::not_found, "{}: it is not here; `wick list` shows what is", reference.to_string());
+  uint64_t bytes = 0;
   for (const HubFile& file : gone) {
     bytes += file.bytes;
     fs::remove(folder / file.path, ignored);
-    std::erase_if(here, [&](const HubFile& each) { return each.path == file.path; });
+    std::erase_if(here.files, [&](const HubFile& each) { return each.path == file.path; });
   }
-  if (!here.empty()) {
+  if (!here.files.empty()) {
     write_manifest(folder, reference, here);
     return bytes;
   }

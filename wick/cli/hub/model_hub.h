@@ -27,7 +27,8 @@ struct HubReference {
 struct HubFile {
   std::string path;  // in the repository
   uint64_t bytes = 0;
-  std::string sha256;  // of what the hub says it should be, or of what came where it does not say
+  std::string sha256;    // of what the hub says it should be, or of what came where it does not say
+  std::string oid = {};  // the hub's name for its content, where it does not say the SHA-256
 };
 
 // The files that a hub's list names, and those of a manifest, without paths that leave the folder. `url`, `path`: for messages.
