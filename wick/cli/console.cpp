@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <new>
 #include <ostream>
@@ -89,6 +90,9 @@ int run_guarded(Console& console, const std::function<void()>& body) {
     code = report(console, message, kExitUserError);
   } catch (const std::bad_alloc&) {
     code = report(console, console.message_of(no_memory("no memory: the machine refused an allocation")), kExitUserError);
+  } catch (const std::filesystem::filesystem_error& error) {
+    // What the system refuses is the world's fault, wherever it is noticed.
+    code = report(console, fmt::format("{}: {}", error.path1().string(), error.code().message()), kExitUserError);
   } catch (const std::exception& error) {
     code = report(console, error.what(), kExitInternal);
   }

@@ -36,4 +36,17 @@ void check_writable(const std::filesystem::path& output, std::initializer_list<s
   const AtomicFile file(output);
 }
 
+void check_writable_folder(std::string_view flag, const std::filesystem::path& folder) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(folder, error)) {
+    fail(ErrorCode::invalid_argument, "{} {}: {}; create the folder or name another one", flag, folder.string(),
+         error && error != std::errc::no_such_file_or_directory ? error.message() : "there is no such folder");
+  }
+  try {
+    const AtomicFile file(folder / ".wick-check");
+  } catch (const Error& failure) {
+    fail(ErrorCode::invalid_argument, "{} {}: no file can be written there ({})", flag, folder.string(), failure.what());
+  }
+}
+
 }  // namespace wick

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <initializer_list>
+#include <string_view>
 
 #include "wick/formats/gguf.h"
 #include "wick/model/checkpoint/checkpoint.h"
@@ -18,5 +19,8 @@ void refuse_to_overwrite(const Checkpoint& input, const std::filesystem::path& o
 // To be called before long work whose result goes there. Errors: invalid_argument if it is one of the files that are read, by whatever
 // name; those of AtomicFile: a folder that is absent or may not be written to.
 void check_writable(const std::filesystem::path& output, std::initializer_list<std::filesystem::path> inputs = {});
+// The same for a folder in which files are written while a program runs. Errors: invalid_argument, naming the flag, for one that is absent
+// or may not be written to.
+void check_writable_folder(std::string_view flag, const std::filesystem::path& folder);
 
 }  // namespace wick

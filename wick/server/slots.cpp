@@ -11,6 +11,9 @@
 namespace wick::server {
 namespace {
 
+// What file systems take.
+constexpr size_t kMaxNameBytes = 255;
+
 int64_t slot_number(const HttpRequest& http, const Service& service) {
   const std::string_view text = http.parameter("id");
   int64_t id = -1;
@@ -35,8 +38,37 @@ std::filesystem::path slot_file(const Worker& worker, const HttpRequest& http, s
       !name.empty() && name != "." && name != ".." && name.find_first_of(std::string_view("/\\\0", 3)) == std::string::npos;
   if (fields.has("filename") && fields.violations().empty() && !is_name)
     fields.violate("filename", "must be a file's name without a folder");
+  if (name.size() > kMaxNameBytes) fields.violate("filename", fmt::format("must have at most {} bytes", kMaxNameBytes));
   fields.check();
-  return std::filesystem::path(worker.options().slot_folder) / name;
+  const std::filesystem::path path = std::filesystem::path(worker.options().slot_folder) / name;
+  std::error_code ignored;
+  const std::filesystem::file_status status = std::filesystem::status(path, ignored);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    fields.violate("filename", "must not be a folder's name");
+  fields.check();
+  return path;
+}
+
+// What the library says of a file, with its name in place of its path on this machine, which is none of the client's business.
+[[noreturn]] void refuse_file(const Error& error, const std::filesystem::path& path, const std::string& name) {
+  std::string message = error.what();
+  for (const std::filesystem::path& place : {path, path.parent_path()}) {
+    const std::string text = place.string();
+    const std::string shown = place == path ? name : "the folder of slots";
+    for (size_t at = message.find(text); at != std::string::npos; at = message.find(text, at + shown.size())) {
+      message.replace(at, text.size(), shown);
+    }
+  }
+  throw ApiError(Error(error.code(), message));
+}
+
+template <class Work>
+int64_t on_file(const std::filesystem::path& path, const std::string& name, const Work& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    refuse_file(error, path, name);
+  }
 }
 
 class Stopwatch {
@@ -64,12 +96,15 @@ void change_slot(Worker& worker, Slots& slots, const HttpRequest& http, const Ex
   Json json = {{"id_slot", id}};
   if (action == "save") {
     const std::filesystem::path path = slot_file(worker, http, name);
-    const int64_t saved = service->engine->save_session(slots.tokens_of(id), path);
+    const int64_t saved = on_file(path, name, [&] { return service->engine->save_session(slots.tokens_of(id), path); });
     json.update({{"filename", name}, {"n_saved", saved}, {"n_written", size_of(path)}, {"timings", {{"save_ms", watch.milliseconds()}}}});
   } else if (action == "restore") {
     const std::filesystem::path path = slot_file(worker, http, name);
-    if (!std::filesystem::exists(path)) throw ApiError(400, "INVALID_REQUEST", fmt::format("filename: there is no saved slot {}", name));
-    const int64_t restored = service->engine->restore_session(path);
+    std::error_code ignored;
+    if (!std::filesystem::exists(path, ignored)) {
+      throw ApiError(400, "INVALID_REQUEST", fmt::format("filename: there is no saved slot {}", name));
+    }
+    const int64_t restored = on_file(path, name, [&] { return service->engine->restore_session(path); });
     json.update(
         {{"filename", name}, {"n_restored", restored}, {"n_read", size_of(path)}, {"timings", {{"restore_ms", watch.milliseconds()}}}});
   } else if (action == "erase") {

@@ -10,6 +10,7 @@
 #include "wick/cli/build_info.h"
 #include "wick/cli/commands/generate.h"
 #include "wick/cli/hub/model_path.h"
+#include "wick/cli/output_file.h"
 #include "wick/device/registry.h"
 #include "wick/server/request_id.h"
 #include "wick/text/chat/chat_parser.h"
@@ -151,6 +152,20 @@ std::shared_ptr<server::Service> load_service(const Console& console, const Serv
   return service;
 }
 
+// A server that cannot write where it is told to says so when it starts, not at the first prompt.
+void check_folders(const ServingOptions& options) {
+  if (!options.engine.cache_folder.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(options.engine.cache_folder, error);
+    if (error) {
+      fail(ErrorCode::invalid_argument, "--cache-folder {}: cannot be created: {}; name another one", options.engine.cache_folder.string(),
+           error.message());
+    }
+    check_writable_folder("--cache-folder", options.engine.cache_folder);
+  }
+  if (!options.serve.slot_folder.empty()) check_writable_folder("--slot-save-path", options.serve.slot_folder);
+}
+
 // "model" of "folder/model.gguf"; of the folder "Model-3.2-1B/" all of its name.
 std::string name_of(std::filesystem::path path) {
   if (!path.has_filename()) path = path.parent_path();
@@ -245,6 +260,7 @@ void serve_model(Console& console, ServingOptions options, const ServedModel& se
   options.engine.speculation.ngram = !options.no_speculation;
   options.engine.cache_ram_bytes = options.cache_ram_mib * kBytesOfMebibyte;
   options.engine.kv_bytes = options.kv_mib * kBytesOfMebibyte;
+  check_folders(options);
   for (const std::string& adapter : options.adapters) {
     const size_t equals = adapter.find('=');
     if (equals == 0 || equals == std::string::npos || equals + 1 == adapter.size())
