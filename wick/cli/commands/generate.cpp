@@ -82,6 +82,7 @@ struct Session {
   Console& console;
   const GenerateOptions& options;
   const LoadedModel& loaded;
+  const PlacementOptions& placement;
   Generator& generator;
   InterruptGuard& interrupt;
   bool loop = false;
@@ -120,6 +121,11 @@ bool answer(const Session& session, const std::string& prompt) {
                                             .report = report,
                                             .params = params,
                                             .prompt = prompt,
+                                            .format = session.options.format,
+                                            .adapters = session.options.adapters,
+                                            .precision = session.options.precision,
+                                            .context = session.generator.context(),
+                                            .placement = session.placement,
                                             .kernels = session.counts->by_name()});
   }
   if (!session.options.no_timings) console.note(console.verbose ? detailed_line(report, params) : summary_line(report, params));
@@ -214,7 +220,8 @@ void generate(Console& console, const GenerateOptions& options, const std::funct
   unread.check();
   const std::filesystem::path path = resolve_model(console, options.model);
   lock_memory_if(options.mlock);
-  const LoadedModel loaded = load_model(console, path, open_device(), options.precision);
+  const ModelDevice device = open_device();
+  const LoadedModel loaded = load_model(console, path, device, options.precision);
   if (counts) refuse_to_overwrite(loaded.file, options.receipt);
   const std::shared_ptr<LanguageModel> draft = load_draft(console, options.draft, loaded, options.precision);
   Generator generator(*loaded.model, loaded.tokenizer, choose_context(options, loaded.model->info()), draft.get(), options.draft.tokens);
@@ -225,6 +232,7 @@ void generate(Console& console, const GenerateOptions& options, const std::funct
   const Session session{.console = console,
                         .options = resolved,
                         .loaded = loaded,
+                        .placement = device.placement,
                         .generator = generator,
                         .interrupt = interrupt,
                         .loop = !prompt,

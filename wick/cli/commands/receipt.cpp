@@ -3,15 +3,18 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <ctime>
 #include <set>
+#include <utility>
 
 #include "wick/base/atomic_file.h"
 #include "wick/base/fail.h"
 #include "wick/base/json.h"
 #include "wick/base/mapped_file.h"
 #include "wick/cli/build_info.h"
+#include "wick/cli/flags/adapter_flags.h"
 #include "wick/cli/hub/sha256.h"
 #include "wick/cli/text_format.h"
 #include "wick/cli/text_input.h"
@@ -29,39 +32,111 @@ std::string checksum_of(Json receipt) {
   return sha256_of(json_text(receipt));
 }
 
+// Opened again, so that pages of a mapping that were forgotten stay so.
+Json describe_file(const std::filesystem::path& path) {
+  const std::shared_ptr<MappedFile> file = MappedFile::open(path);
+  return {{"path", std::filesystem::absolute(path).string()}, {"bytes", file->bytes().size()}, {"sha256", sha256_of(file->bytes())}};
+}
+
 Json describe_model(const LoadedModel& loaded) {
   Json parts = Json::array();
   std::set<const MappedFile*> seen;
   for (const CheckpointTensor& tensor : loaded.file.tensors()) {
     if (tensor.file == nullptr || !seen.insert(tensor.file.get()).second) continue;
-    // Opened again, so that pages of the mapping that were forgotten stay so.
-    const std::shared_ptr<MappedFile> file = MappedFile::open(tensor.file->path());
-    parts.push_back({{"path", std::filesystem::absolute(file->path()).string()},
-                     {"bytes", file->bytes().size()},
-                     {"sha256", sha256_of(file->bytes())}});
+    parts.push_back(describe_file(tensor.file->path()));
   }
   return {{"name", loaded.model->info().name}, {"architecture", loaded.model->info().architecture}, {"files", std::move(parts)}};
 }
 
-Json describe_device(const ReceiptSubject& subject) {
-  const Device& device = subject.loaded.model->device();
-  return {{"requested", subject.requested_device},
-          {"selected", device.location().to_string()},
-          {"name", device.caps().name},
-          {"driver", device.caps().driver},
-          {"threads", device.caps().compute_units}};
+// The files of an adapter: itself, or those in a folder of PEFT's form.
+Json describe_adapter(const AdapterFile& adapter) {
+  std::vector<std::filesystem::path> paths;
+  if (std::filesystem::is_directory(adapter.path)) {
+    for (const auto& entry : std::filesystem::directory_iterator(adapter.path)) {
+      if (entry.is_regular_file()) paths.push_back(entry.path());
+    }
+    std::sort(paths.begin(), paths.end());
+  } else {
+    paths.emplace_back(adapter.path);
+  }
+  Json files = Json::array();
+  for (const std::filesystem::path& path : paths) files.push_back(describe_file(path));
+  return {{"scale", decimal_of(adapter.scale)}, {"files", std::move(files)}};
 }
 
-Json describe_request(const ReceiptSubject& subject) {
-  const SamplingParams& sampling = subject.params.sampling;
-  return {{"prompt_sha256", sha256_of(subject.prompt)},
-          {"prompt_tokens", subject.report.result.prompt_tokens},
-          {"max_tokens", subject.params.max_tokens},
-          {"temperature", decimal_of(sampling.temperature)},
+Json describe_device(const ReceiptSubject& subject) {
+  const Device& device = subject.loaded.model->device();
+  Json fallback = Json::array();
+  if (const OpFallback* ops = device.runtime().op_fallback()) {
+    for (const OpFallback::Row& row : ops->rows()) fallback.push_back(info(row.op).name);
+  }
+  Json description = {{"requested", subject.requested_device},
+                      {"selected", device.location().to_string()},
+                      {"name", device.caps().name},
+                      {"driver", device.caps().driver},
+                      {"threads", device.caps().compute_units},
+                      {"cpu_expert_layers", subject.placement.host_expert_layers},
+                      {"fallback_ops", std::move(fallback)}};
+  if (subject.placement.device_layers) description["gpu_layers"] = *subject.placement.device_layers;
+  return description;
+}
+
+Json describe_sampling(const SamplingParams& sampling) {
+  Json biases = Json::array(), order = Json::array();
+  for (const LogitBias& entry : sampling.logit_bias) biases.push_back({{"token", entry.token}, {"bias", decimal_of(entry.bias)}});
+  for (const SamplingStep step : sampling.order) order.push_back(to_string(step));
+  return {{"temperature", decimal_of(sampling.temperature)},
           {"top_k", sampling.top_k},
           {"top_p", decimal_of(sampling.top_p)},
           {"min_p", decimal_of(sampling.min_p)},
-          {"seed", subject.report.result.seed}};
+          {"typical_p", decimal_of(sampling.typical_p)},
+          {"top_n_sigma", decimal_of(sampling.top_n_sigma)},
+          {"repetition_penalty", decimal_of(sampling.repetition_penalty)},
+          {"presence_penalty", decimal_of(sampling.presence_penalty)},
+          {"frequency_penalty", decimal_of(sampling.frequency_penalty)},
+          {"penalty_window", sampling.penalty_window},
+          {"xtc_probability", decimal_of(sampling.xtc_probability)},
+          {"xtc_threshold", decimal_of(sampling.xtc_threshold)},
+          {"dry_multiplier", decimal_of(sampling.dry_multiplier)},
+          {"dry_base", decimal_of(sampling.dry_base)},
+          {"dry_allowed_length", sampling.dry_allowed_length},
+          {"dry_window", sampling.dry_window},
+          {"dry_breakers_sha256", sha256_of(json_text(Json(sampling.dry_breakers)))},  // thousands of tokens
+          {"mirostat", sampling.mirostat},
+          {"mirostat_tau", decimal_of(sampling.mirostat_tau)},
+          {"mirostat_eta", decimal_of(sampling.mirostat_eta)},
+          {"logit_bias", std::move(biases)},
+          {"samplers", std::move(order)}};
+}
+
+Json describe_format(const OutputFormat& format) {
+  Json choices = Json::array();
+  for (const std::string& choice : format.choices) choices.push_back(sha256_of(choice));
+  return {{"kind", static_cast<int>(format.kind)}, {"text_sha256", sha256_of(format.text)}, {"choices_sha256", std::move(choices)}};
+}
+
+// Whatever the text depends on is a member: requests that may give other texts differ. Texts are there by their SHA-256.
+Json describe_request(const ReceiptSubject& subject) {
+  const GenerationParams& params = subject.params;
+  Json request = {{"prompt_sha256", sha256_of(subject.prompt)},
+                  {"prompt_tokens", subject.report.result.prompt_tokens},
+                  {"parse_special", params.parse_special},
+                  {"max_tokens", params.max_tokens},
+                  {"context", subject.context},
+                  {"ignore_eos", params.ignore_eos},
+                  {"stop_tokens", params.stop_tokens},
+                  {"precise", subject.precision.precise},
+                  {"fast", subject.precision.fast},
+                  {"deterministic", subject.precision.deterministic},
+                  {"kv_type", to_string(subject.precision.cache_dtype())},
+                  {"seed", subject.report.result.seed}};
+  request.update(describe_sampling(params.sampling));
+  Json& stops = request["stop_sha256"] = Json::array();
+  for (const std::string& stop : params.stop) stops.push_back(sha256_of(stop));
+  Json& adapters = request["adapters"] = Json::array();
+  for (const std::string& value : subject.adapters) adapters.push_back(describe_adapter(parse_adapter_file(value)));
+  request["format"] = subject.format ? describe_format(*subject.format) : Json();
+  return request;
 }
 
 // A member of the receipt. Errors: corrupt_file if it is absent or of another kind.
@@ -104,7 +179,10 @@ void check_result(const std::filesystem::path& path, const Json& receipt) {
   const Json& tokens = member(path, result, "tokens", Json::value_t::array);
   (void)member(path, result, "text_sha256", Json::value_t::string);
   (void)member(path, request, "prompt_sha256", Json::value_t::string);
-  if (tokens.size() > member(path, request, "max_tokens", Json::value_t::number_float).get<uint64_t>()) {
+  for (const Json& token : tokens) {
+    if (!token.is_number_unsigned()) fail(ErrorCode::corrupt_file, "{}: 'tokens' holds {}, no token", path.string(), json_text(token));
+  }
+  if (tokens.size() > member(path, request, "max_tokens", Json::value_t::number_unsigned).get<uint64_t>()) {
     fail(ErrorCode::corrupt_file, "{}: {} tokens are more than 'max_tokens'", path.string(), tokens.size());
   }
   const Json& timings = member(path, receipt, "timings", Json::value_t::object);
@@ -115,19 +193,29 @@ void check_result(const std::filesystem::path& path, const Json& receipt) {
   if (timings["prefill_seconds"] == 0) fail(ErrorCode::corrupt_file, "{}: 'prefill_seconds' is 0: nothing was computed", path.string());
 }
 
+// `where`: the file is there now; empty: where the receipt says.
+void check_file(const std::filesystem::path& path, const Json& file, const std::string& where, std::string_view what) {
+  const std::string recorded = member(path, file, "path", Json::value_t::string);
+  const std::string expected = member(path, file, "sha256", Json::value_t::string);
+  const std::string& now = where.empty() ? recorded : where;
+  const std::string found = sha256_of(MappedFile::open(now)->bytes());
+  if (found == expected) return;
+  fail(ErrorCode::invalid_argument, "{}: its SHA-256 is {}, and {} says {}: it is not the {} file of this receipt", now, found,
+       path.string(), expected, what);
+}
+
 void check_model(const std::filesystem::path& path, const Json& receipt, const std::string& model) {
   const Json& files = member(path, member(path, receipt, "model", Json::value_t::object), "files", Json::value_t::array);
   if (files.empty()) fail(ErrorCode::corrupt_file, "{}: it names no model file", path.string());
   if (!model.empty() && files.size() > 1) {
     fail(ErrorCode::invalid_argument, "--model: the receipt is of a model in {} parts; put them where it names them", files.size());
   }
-  for (const Json& file : files) {
-    const std::string where = model.empty() ? member(path, file, "path", Json::value_t::string).get<std::string>() : model;
-    const std::string expected = member(path, file, "sha256", Json::value_t::string);
-    const std::string found = sha256_of(MappedFile::open(where)->bytes());
-    if (found == expected) continue;
-    fail(ErrorCode::invalid_argument, "{}: its SHA-256 is {}, and {} says {}: it is not the model file of this receipt", where, found,
-         path.string(), expected);
+  for (const Json& file : files) check_file(path, file, model, "model");
+  // Receipts of earlier versions have none.
+  const Json& request = receipt["request"];
+  if (!request.contains("adapters")) return;
+  for (const Json& adapter : member(path, request, "adapters", Json::value_t::array)) {
+    for (const Json& file : member(path, adapter, "files", Json::value_t::array)) check_file(path, file, {}, "adapter");
   }
 }
 
@@ -173,6 +261,7 @@ Json verify_receipt(const std::filesystem::path& path, const std::string& model)
   if (member(path, receipt, "sha256", Json::value_t::string) != checksum_of(receipt)) {
     fail(ErrorCode::corrupt_file, "{}: its checksum is another one: the receipt was changed after it was written", path.string());
   }
+  (void)member(path, receipt, "created", Json::value_t::string);
   (void)member(path, member(path, receipt, "build", Json::value_t::object), "commit", Json::value_t::string);
   check_kernels(path, receipt);
   check_result(path, receipt);

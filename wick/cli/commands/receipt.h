@@ -1,5 +1,5 @@
-// A receipt says what was computed, by which build, from which model file, on which device, by which kernels and how fast; `wick
-// verify-receipt` checks that it says so still.
+// A receipt says what was computed, with everything that the text depends on, by which build, from which model file, on which device, by
+// which kernels and how fast; `wick verify-receipt` checks that it says so still.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -7,9 +7,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "wick/cli/commands/generation_report.h"
+#include "wick/cli/load_model.h"
+#include "wick/text/grammar/token_constraint.h"
 
 namespace wick {
 
@@ -19,6 +23,11 @@ struct ReceiptSubject {
   const LoadedModel& loaded;
   const GenerationReport& report;
   const GenerationParams& params;
+  const std::optional<OutputFormat>& format;  // that params.constraint was compiled from
+  const std::vector<std::string>& adapters;   // values of --lora
+  const Precision& precision;
+  int64_t context;                    // in tokens
+  const PlacementOptions& placement;  // of the model on the device and the CPU
   std::string prompt;
   std::map<std::string, uint64_t> kernels;  // launches by name
 };

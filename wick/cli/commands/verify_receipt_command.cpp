@@ -43,7 +43,7 @@ void verify_receipt_command(Console& console, const Arguments& arguments) {
   }
   console.out << fmt::format("{}: valid: {} tokens by {} kernel launches on {}, written {} by commit {}\n", receipt_file,
                              receipt["result"]["tokens"].size(), receipt["kernels_launched"].get<uint64_t>(),
-                             receipt["device"]["selected"].get<std::string>(), receipt.value("created", "at an unknown time"), commit);
+                             receipt["device"]["selected"].get<std::string>(), receipt["created"].get<std::string>(), commit);
 }
 
 }  // namespace wick
