@@ -42,19 +42,20 @@ int64_t choose_context(const GenerateOptions& options, const ModelInfo& info) {
 
 // --prompt, --file or standard input; none: a prompt loop.
 std::optional<std::string> read_prompt(const Console& console, const GenerateOptions& options) {
+  if (options.prompt) return options.prompt;  // an empty one begins at BOS
   std::string prompt;
-  if (options.prompt) {
-    prompt = *options.prompt;
-  } else if (!options.file.empty() && options.file != "-") {
+  if (!options.file.empty() && options.file != "-") {
     prompt = without_last_break(read_text_file(options.file));
     check_prompt(prompt, options.file);
+    return prompt;
   } else if (console.input_is_terminal && options.file != "-") {
     return std::nullopt;
   } else {
     prompt = without_last_break(read_standard_input(console, "give --prompt"));
   }
   if (prompt.empty()) {
-    fail(ErrorCode::invalid_argument, "the prompt is empty; give --prompt TEXT or --file FILE, or write the prompt to standard input");
+    fail(ErrorCode::invalid_argument,
+         "the prompt is empty; give --prompt TEXT or --file FILE, or write the prompt to standard input; --prompt '' begins without one");
   }
   return prompt;
 }
@@ -81,8 +82,8 @@ class UnreadInput {
 struct Session {
   Console& console;
   const GenerateOptions& options;
-  const LoadedModel& loaded;
   const PlacementOptions& placement;
+  const LoadedModel& loaded;
   Generator& generator;
   InterruptGuard& interrupt;
   bool loop = false;
@@ -120,12 +121,12 @@ bool answer(const Session& session, const std::string& prompt) {
                                             .loaded = session.loaded,
                                             .report = report,
                                             .params = params,
-                                            .prompt = prompt,
                                             .format = session.options.format,
                                             .adapters = session.options.adapters,
                                             .precision = session.options.precision,
                                             .context = session.generator.context(),
                                             .placement = session.placement,
+                                            .prompt = prompt,
                                             .kernels = session.counts->by_name()});
   }
   if (!session.options.no_timings) console.note(console.verbose ? detailed_line(report, params) : summary_line(report, params));
@@ -231,8 +232,8 @@ void generate(Console& console, const GenerateOptions& options, const std::funct
   InterruptGuard interrupt;  // until here Ctrl-C ends the program: there is no answer to stop
   const Session session{.console = console,
                         .options = resolved,
-                        .loaded = loaded,
                         .placement = device.placement,
+                        .loaded = loaded,
                         .generator = generator,
                         .interrupt = interrupt,
                         .loop = !prompt,

@@ -48,7 +48,7 @@ void resolve_with_model(const Console& console, GenerateOptions& options, const 
 
 // Reads the prompt, opens device and model, and continues the prompt: the continuation alone goes to the output, as it is written, or all
 // that is known of it as JSON; everything else to the errors. Without --prompt and --file the prompt is the standard input; on a terminal
-// there is a prompt loop. Errors: also invalid_argument for an empty prompt.
+// there is a prompt loop. Errors: also invalid_argument for an empty standard input; an empty --prompt or file begins at the model's BOS.
 void generate(Console& console, const GenerateOptions& options, const std::function<ModelDevice()>& open_device);
 
 }  // namespace wick
