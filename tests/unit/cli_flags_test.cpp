@@ -138,6 +138,38 @@ TEST(Flags, ValuesFromElsewhereAreCheckedAndNameTheirOrigin) {
   EXPECT_THAT(parse({"--config", (folder / "none.toml").string()}).error, HasSubstr("no such file"));
 }
 
+TEST(Flags, DepthAndSizeOfAConfigurationAreBounded) {
+  const TemporaryFolder folder;
+  const std::string file = (folder / "wick.toml").string();
+  const auto error_with = [&](const std::string& text) {
+    std::ofstream(file) << text;
+    return parse({"--config", file}).error;
+  };
+  const auto repeated = [](std::string_view text, int times) {
+    std::string all;
+    for (int i = 0; i < times; ++i) all += text;
+    return all;
+  };
+  const std::string deep = "a" + repeated(".a", 2999);
+  EXPECT_EQ(error_with("count = 2\n[" + deep + "]\n"),
+            file + ": line 2: a section within 2999 others; the deepest that Wick has are like [gguf.split]");
+  for (const std::string& line :
+       {"[[" + deep + "]]", "  [ " + deep + " ]  ", deep + " = 1", deep, "\"" + deep + "\" = 1", deep + "=[\n1\n]"}) {
+    EXPECT_THAT(error_with(line + "\ncount = 2\n"), HasSubstr("line 1: a section within")) << line.substr(0, 20);
+  }
+  // Left out without a word before: CLI11 passes over what is deeper than it may be.
+  EXPECT_THAT(error_with("[run.a.b.c]\nd.e.f.g.count = 2\n"), testing::Not(HasSubstr("section within")));
+  EXPECT_THAT(error_with("[run.a.b.c]\nd.e.f.g.h.count = 2\n"), HasSubstr("line 2: a section within"));
+  // Dots in values and comments are none of names.
+  const std::string dots = repeated("a.", 100);
+  std::ofstream(file) << "# " << dots << "\ntext = \"[" << dots << "]\"\nseveral = [\"x\",\n\"[" << dots << "]\",\n[" << dots
+                      << "]\ncount = 2\n";
+  const Parsed parsed = parse({"--config", file});
+  EXPECT_EQ(parsed.text, "[" + dots + "]");
+  EXPECT_EQ(parsed.count, 2) << parsed.error;
+  EXPECT_THAT(error_with("several = [" + repeated("1,", 100000) + "1]\n"), HasSubstr("a configuration file has at most 65536"));
+}
+
 TEST(Flags, UnknownNamesGetTheNearestKnownOne) {
   const std::vector<std::string> known = {"--model", "--max-tokens", "--min-p", "--temperature"};
   EXPECT_EQ(suggest("--modle", known), "--model");
