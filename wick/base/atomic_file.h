@@ -22,9 +22,13 @@ class AtomicFile {
 
   // Appends. Errors: io (a full disk), naming the path.
   void write(std::span<const std::byte> bytes);
+  // The target as the caller wrote it.
+  [[nodiscard]] std::string name() const { return shown_.string(); }
   // Bytes appended so far.
   [[nodiscard]] uint64_t size() const noexcept { return size_; }
-  // Waits until the bytes are on the disk and gives the file the target's name. Errors: io; the target is then as it was before.
+  // Waits until the bytes are on the disk, so that commit() takes no time. Errors: io.
+  void sync();
+  // The same, and gives the file the target's name. Errors: io; the target is then as it was before.
   void commit();
 
  private:

@@ -1,6 +1,8 @@
 // An InterruptGuard turns Ctrl-C into a request to stop.
 #pragma once
 
+#include <array>
+
 namespace wick {
 
 // While one is alive the first SIGINT is only remembered; the next one ends the process, as each does without a guard. Where SIGINT
@@ -25,6 +27,19 @@ class InterruptGuard {
 
  private:
   int terminal_ = -1;  // what read_byte reads from, if its descriptor is a terminal
+};
+
+// While one is alive SIGINT, SIGTERM and SIGHUP wait, for what is to be done whole or not at all: files that belong together get their
+// names. Of this thread, so it is for programs that have no others then.
+class HeldSignals {
+ public:
+  HeldSignals();
+  ~HeldSignals();
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+
+ private:
+  std::array<bool, 3> was_held_ = {};
 };
 
 }  // namespace wick

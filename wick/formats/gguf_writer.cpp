@@ -173,6 +173,12 @@ void GgufWriter::add_tensor(std::string_view name, DType dtype, const Shape& sha
 }
 
 void GgufWriter::write(const std::filesystem::path& path) const {
+  AtomicFile file(path);
+  write(file);
+  file.commit();
+}
+
+void GgufWriter::write(AtomicFile& file) const {
   std::vector<std::byte> header;
   ByteWriter writer(header);
   writer.append(std::as_bytes(std::span(std::string_view("GGUF"))));
@@ -190,7 +196,6 @@ void GgufWriter::write(const std::filesystem::path& path) const {
     offset += align_up(data_bytes(tensor.dtype, tensor.shape), alignment_);
   }
 
-  AtomicFile file(path);
   file.write(header);
   if (!tensors_.empty()) pad(file, alignment_);
   for (const Tensor& tensor : tensors_) {
@@ -199,7 +204,7 @@ void GgufWriter::write(const std::filesystem::path& path) const {
     const auto check = [&](uint64_t produced, bool complete) {
       if (complete ? produced == size : produced <= size) return;
       fail(ErrorCode::invalid_argument, "{}: tensor {} at byte {}: {} {} bytes of data were given, but shape {} as {} takes {}",
-           path.string(), printable(tensor.name), begin, complete ? "only" : "at least", produced, tensor.shape.to_string(),
+           file.name(), printable(tensor.name), begin, complete ? "only" : "at least", produced, tensor.shape.to_string(),
            to_string(tensor.dtype), size);
     };
     tensor.producer([&](std::span<const std::byte> bytes) {
@@ -209,7 +214,6 @@ void GgufWriter::write(const std::filesystem::path& path) const {
     check(file.size() - begin, true);
     pad(file, alignment_);
   }
-  file.commit();
 }
 
 }  // namespace wick

@@ -11,6 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "wick/base/atomic_file.h"
 #include "wick/base/hash.h"
 #include "wick/formats/gguf.h"
 #include "wick/layout/dtype.h"
@@ -48,6 +49,8 @@ class GgufWriter {
   // Writes the file; on an error the target is as it was before. Errors: not_found, io; invalid_argument if a producer hands out too
   // few or too many bytes; whatever a producer throws.
   void write(const std::filesystem::path& path) const;
+  // The same into a file that the caller commits.
+  void write(AtomicFile& file) const;
 
  private:
   struct Tensor {

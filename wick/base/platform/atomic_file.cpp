@@ -133,11 +133,15 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
   size_ += bytes.size();
 }
 
-void AtomicFile::commit() {
+void AtomicFile::sync() {
   WICK_ASSERT(descriptor_ >= 0);
   flush();
+  if (!temporary_.empty() && ::fsync(descriptor_) != 0) fail_io("flush");
+}
+
+void AtomicFile::commit() {
+  sync();
   if (!temporary_.empty()) {
-    if (::fsync(descriptor_) != 0) fail_io("flush");
     if (nameless_) name_temporary();
     if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail_io("rename");
   }

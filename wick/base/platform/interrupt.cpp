@@ -18,6 +18,7 @@ namespace {
 // What a signal handler may touch is of the process, not of an object.
 volatile sig_atomic_t interrupts = 0;
 struct sigaction action_before;
+constexpr std::array<int, 3> kEndingSignals = {SIGINT, SIGTERM, SIGHUP};
 // A pipe into which each SIGINT writes a byte: the thread that waits need not be the one that takes the signal.
 std::array<int, 2> signals = {-1, -1};
 
@@ -48,6 +49,26 @@ struct sigaction action_of(void (*handler)(int)) {
 }
 
 }  // namespace
+
+HeldSignals::HeldSignals() {
+  for (size_t i = 0; i < kEndingSignals.size(); ++i) {
+    sigset_t one, before;
+    ::sigemptyset(&one);
+    ::sigaddset(&one, kEndingSignals[i]);
+    ::pthread_sigmask(SIG_BLOCK, &one, &before);
+    was_held_[i] = ::sigismember(&before, kEndingSignals[i]) == 1;
+  }
+}
+
+HeldSignals::~HeldSignals() {
+  for (size_t i = 0; i < kEndingSignals.size(); ++i) {
+    if (was_held_[i]) continue;
+    sigset_t one;
+    ::sigemptyset(&one);
+    ::sigaddset(&one, kEndingSignals[i]);
+    ::pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
+  }
+}
 
 InterruptGuard::InterruptGuard() {
   interrupts = 0;

@@ -5,10 +5,15 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
+#include "wick/base/atomic_file.h"
 #include "wick/base/fail.h"
+#include "wick/base/interrupt.h"
 #include "wick/cli/flags/flags.h"
 #include "wick/cli/output_file.h"
 #include "wick/formats/gguf_writer.h"
@@ -88,16 +93,43 @@ GgufType chosen_type(const GgufFile& source, const MetadataChange& change) {
 
 void add_tensor(GgufWriter& writer, const GgufTensor& tensor) { writer.add_tensor(tensor.name, tensor.dtype, tensor.shape, tensor.data); }
 
-// Removes files that were written, unless the list is emptied.
-struct Removed {
-  Removed() = default;
-  Removed(const Removed&) = delete;
-  Removed& operator=(const Removed&) = delete;
-  ~Removed() {
+// The parts of a split model, which get their names together once all of them are written: a process that is ended before leaves none. One
+// that has more parts than files may be open names them as it goes, and removes them where a later one fails.
+class Parts {
+ public:
+  Parts() = default;
+  Parts(const Parts&) = delete;
+  Parts& operator=(const Parts&) = delete;
+  ~Parts() {
     std::error_code ignored;
-    for (const std::filesystem::path& path : paths) std::filesystem::remove(path, ignored);
+    for (const std::filesystem::path& path : named_) std::filesystem::remove(path, ignored);
   }
-  std::vector<std::filesystem::path> paths = {};
+
+  void add(const GgufWriter& writer, const std::filesystem::path& path) {
+    constexpr size_t kMaxOpen = 500;
+    if (open_.size() == kMaxOpen) name_open();
+    open_.emplace_back(path, std::make_unique<AtomicFile>(path));
+    writer.write(*open_.back().second);
+    open_.back().second->sync();
+  }
+  void commit() {
+    const HeldSignals held;
+    name_open();
+    named_.clear();
+  }
+
+ private:
+  void name_open() {
+    const HeldSignals held;
+    for (const auto& [path, file] : open_) {
+      file->commit();
+      named_.push_back(path);
+    }
+    open_.clear();
+  }
+
+  std::vector<std::pair<std::filesystem::path, std::unique_ptr<AtomicFile>>> open_;
+  std::vector<std::filesystem::path> named_;
 };
 
 }  // namespace
@@ -165,7 +197,7 @@ std::vector<std::filesystem::path> write_parts(const GgufFile& source, const std
     refuse_to_overwrite(source, paths.back());
   }
   // The first part, by which programs read the model, is written last, and a model that does not fit leaves nothing.
-  Removed removed_unless_whole;
+  Parts written;
   for (size_t index = parts.size(); index-- > 0;) {
     GgufWriter writer;
     if (index == 0) {
@@ -177,10 +209,9 @@ std::vector<std::filesystem::path> write_parts(const GgufFile& source, const std
     writer.add(kSplitCount, {static_cast<uint16_t>(parts.size())});
     writer.add(kSplitTensors, {static_cast<int32_t>(source.tensors().size())});
     for (const GgufTensor* tensor : parts[index]) add_tensor(writer, *tensor);
-    writer.write(paths[index]);
-    removed_unless_whole.paths.push_back(paths[index]);
+    written.add(writer, paths[index]);
   }
-  removed_unless_whole.paths.clear();
+  written.commit();
   return paths;
 }
 
