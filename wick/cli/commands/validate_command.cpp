@@ -1,4 +1,6 @@
 
+#include <algorithm>
+#include <optional>
 #include <ostream>
 
 #include "wick/base/fail.h"
@@ -51,6 +53,24 @@ void print_table(const Console& console, const std::vector<CheckedTensor>& all, 
   }
 }
 
+// A rule that finds no tensor checks nothing, which the user should know. Errors: invalid_argument where none finds one.
+void check_rules(const Console& console, const Policy& policy, const Checkpoint& file) {
+  std::vector<size_t> found(policy.rules.size());
+  for (const CheckpointTensor& tensor : file.tensors()) {
+    if (const std::optional<size_t> number = rule_of(policy, tensor.name)) ++found[*number];
+  }
+  const std::string example = file.tensors().empty() ? "" : fmt::format(", such as {}", printable(file.tensors().front().name));
+  if (std::all_of(found.begin(), found.end(), [](size_t count) { return count == 0; })) {
+    fail(ErrorCode::invalid_argument, "{}: no rule matches the name of a tensor of {}{}; nothing would be checked", policy.name,
+         file.name(), example);
+  }
+  for (size_t number = 0; number < found.size(); ++number) {
+    if (found[number] > 0) continue;
+    console.warn(fmt::format("{}: rule {} matches no tensor that an earlier rule does not match", policy.name,
+                             printable(policy.rules[number].pattern)));
+  }
+}
+
 }  // namespace
 
 void validate_command(Console& console, const Arguments& arguments) {
@@ -75,6 +95,7 @@ void validate_command(Console& console, const Arguments& arguments) {
   if (!flags.parse(arguments)) return;
   const Policy policy = policy_file.empty() ? builtin_policy() : read_policy(policy_file);
   const Checkpoint file = Checkpoint::open(resolve_model(console, model));
+  if (!policy_file.empty()) check_rules(console, policy, file);
   std::vector<CheckedTensor> all;
   size_t bad = 0;
   {

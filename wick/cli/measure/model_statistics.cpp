@@ -128,14 +128,21 @@ Policy read_policy(const std::string& path) {
   return policy;
 }
 
+std::optional<size_t> rule_of(const Policy& policy, std::string_view name) {
+  RegexScratch scratch;
+  for (size_t number = 0; number < policy.rules.size(); ++number) {
+    if (policy.rules[number].regex->matches(name, scratch)) return number;
+  }
+  return std::nullopt;
+}
+
 std::vector<std::string> violations(const Policy& policy, const TensorStatistics& statistics) {
   std::vector<std::string> found;
   if (statistics.nonfinite > 0) {
     found.push_back(fmt::format("{} of {} numbers are NaN or infinite", statistics.nonfinite, statistics.elements));
   }
-  RegexScratch scratch;
-  for (const PolicyRule& rule : policy.rules) {
-    if (!rule.regex->matches(statistics.name, scratch)) continue;
+  if (const std::optional<size_t> number = rule_of(policy, statistics.name)) {
+    const PolicyRule& rule = policy.rules[*number];
     const auto check = [&](const char* what, double value, const std::optional<Bounds>& bounds) {
       if (!bounds || (value >= bounds->low && value <= bounds->high)) return;
       found.push_back(fmt::format("{} {:.6g} is outside {:g} to {:g}", what, value, bounds->low, bounds->high));
@@ -145,7 +152,6 @@ std::vector<std::string> violations(const Policy& policy, const TensorStatistics
     if (rule.most_zeros && statistics.zeros > *rule.most_zeros) {
       found.push_back(fmt::format("{:.4g} of its numbers are 0, at most {:g} may be", statistics.zeros, *rule.most_zeros));
     }
-    break;
   }
   return found;
 }

@@ -61,6 +61,8 @@ struct Policy {
 // Errors: not_found, io; invalid_argument, naming the rule.
 [[nodiscard]] Policy read_policy(const std::string& path);
 
+// The rule that counts for a tensor of that name, by its number; none where no rule finds it.
+[[nodiscard]] std::optional<size_t> rule_of(const Policy& policy, std::string_view name);
 // Faults of a tensor, one sentence each; non-finite values always count.
 [[nodiscard]] std::vector<std::string> violations(const Policy& policy, const TensorStatistics& statistics);
 
