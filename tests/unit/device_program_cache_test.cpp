@@ -331,18 +331,36 @@ TEST(KernelRuntime, ARefusedKernelIsNamedWithTheDriversWordsAndItsTextIsSaved) {
   }
 }
 
-TEST(KernelRuntime, ARefusedTextIsSavedElsewhereWhereTheCacheTakesNoFile) {
+// What a runtime says of a kernel that its compiler refuses.
+std::string refusal_of(const fs::path& cache) {
   Counts counts;
-  KernelRuntime runtime = runtime_of(counts, "/proc/self/fdinfo");
+  KernelRuntime runtime = runtime_of(counts, cache);
   try {
     (void)runtime.compile(kernel_named("refused"));
-    FAIL();
   } catch (const Error& error) {
-    const fs::path path = fs::temp_directory_path() / "wick-refused-refused.cl";
-    EXPECT_EQ(error.what(),
-              "kernel refused: the OpenCL C compiler of counting refused it; its text is in " + path.string() + ": line 1: no");
-    EXPECT_TRUE(fs::remove(path));
+    return error.what();
   }
+  return "it compiled";
+}
+
+TEST(KernelRuntime, ARefusedTextIsWrittenNowhereButToTheCache) {
+  const std::string begin = "kernel refused: the OpenCL C compiler of counting refused it";
+  const fs::path temporary = fs::temp_directory_path() / "wick-refused-refused.cl";
+  fs::remove(temporary);
+  EXPECT_EQ(refusal_of({}), begin + "; open the device with a cache_directory to keep its text: line 1: no");
+  EXPECT_EQ(refusal_of("/proc/self/fdinfo"), begin + ": line 1: no");
+  EXPECT_FALSE(fs::exists(fs::symlink_status(temporary)));
+}
+
+TEST(KernelRuntime, ARefusedTextFollowsNoLink) {
+  const TemporaryFolder folder;
+  const fs::path other = folder / "other.txt";
+  std::ofstream(other) << "mine";
+  fs::create_directory(folder / "cache");
+  fs::create_symlink(other, folder / "cache/wick-refused-refused.cl");
+  EXPECT_NE(refusal_of(folder / "cache").find("its text is in"), std::string::npos);
+  EXPECT_EQ(fs::file_size(other), 4U);
+  EXPECT_FALSE(fs::is_symlink(folder / "cache/wick-refused-refused.cl"));
 }
 
 TEST(CachingAllocator, AFreedBlockServesTheNextBufferOfItsSize) {

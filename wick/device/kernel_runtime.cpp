@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
+#include <span>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
+#include "wick/base/atomic_file.h"
 #include "wick/base/fail.h"
 #include "wick/base/log.h"
 #include "wick/base/terminal_text.h"
@@ -189,20 +192,28 @@ std::vector<std::byte> KernelRuntime::compile_text(const ir::Kernel& prepared, c
   } catch (const CompilerError& error) {
     driver_->queue().synchronize();  // what the compiler of a lost device says is not about the text
     const ir::Dialect& dialect = *driver_->dialect();
-    const std::string saved = save_refused(fmt::format("wick-refused-{}.{}", prepared.name, dialect.extension), text);
-    fail(ErrorCode::unsupported, "kernel {}: the {} compiler of {} refused it{}{}: {}", prepared.name, dialect.name, caps().name,
-         saved.empty() ? "" : "; its text is in ", saved, joined_lines(error.log));
+    fail(ErrorCode::unsupported, "kernel {}: the {} compiler of {} refused it{}: {}", prepared.name, dialect.name, caps().name,
+         keep_refused(prepared, text), joined_lines(error.log));
   }
 }
 
-std::string KernelRuntime::save_refused(const std::string& name, const std::string& text) const {
-  std::vector<std::filesystem::path> folders{std::filesystem::temp_directory_path()};
-  if (cache_) folders.insert(folders.begin(), cache_->folder());
-  for (const std::filesystem::path& folder : folders) {
-    std::ofstream file(folder / name, std::ios::binary);
-    if (file << text << std::flush) return (folder / name).string();
+// "; its text is in FILE", or what would keep it: nothing is written outside of the cache.
+std::string KernelRuntime::keep_refused(const ir::Kernel& prepared, const std::string& text) const {
+  if (!cache_) return "; open the device with a cache_directory to keep its text";
+  std::string name = prepared.name;
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char letter) { return std::isalnum(letter) == 0 && letter != '_' && letter != '-'; }, '_');
+  const std::filesystem::path path = cache_->folder() / fmt::format("wick-refused-{}.{}", name, driver_->dialect()->extension);
+  try {
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);  // a link that somebody put there is not followed
+    AtomicFile file(path);
+    file.write(std::as_bytes(std::span(text)));
+    file.commit();
+    return "; its text is in " + path.string();
+  } catch (const Error&) {
+    return {};  // the error is about the kernel
   }
-  return {};
 }
 
 }  // namespace wick

@@ -100,8 +100,8 @@ class KernelRuntime final : public Runtime, public BufferSplitter {
   // The driver's binary of a text: kept from an earlier run, or made now.
   [[nodiscard]] std::shared_ptr<const Program> build(ir::Kernel prepared, const std::string& text);
   [[nodiscard]] std::vector<std::byte> compile_text(const ir::Kernel& prepared, const std::string& text);
-  // Where it can: beside the cache's entries, else among temporary files. Gives the path.
-  [[nodiscard]] std::string save_refused(const std::string& name, const std::string& text) const;
+  // Beside the cache's entries, where there is a cache. Returns a part of the error's message: the path.
+  [[nodiscard]] std::string keep_refused(const ir::Kernel& prepared, const std::string& text) const;
 
   std::shared_ptr<KernelDriver> driver_;
   std::shared_ptr<CachingAllocator> allocator_;
