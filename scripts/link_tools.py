@@ -43,8 +43,9 @@ class Build:
         return set(run("ninja", "-t", "inputs", target, cwd=self.folder).split("\n"))
 
     def plain_command(self, output):
-        """A file's command without the names of the build and source folders, for comparisons between builds."""
-        return self.plain(self.commands[output])
+        """A file's command without the names of the build and source folders, and without quotes, which a name with spaces has and another
+        does not: for comparisons between builds."""
+        return self.plain(self.commands[output]).replace('"', "").replace("'", "")
 
     def plain(self, text):
         return text.replace(os.fspath(self.folder), "BUILD").replace(os.fspath(self.source), "SOURCE")
