@@ -13,6 +13,7 @@
 #include "wick/cli/hub/model_hub.h"
 #include "wick/formats/split_name.h"
 #include "wick/model/checkpoint/hugging_face.h"
+#include "wick/text/tokenizer/special_tokens.h"
 
 namespace wick {
 namespace {
@@ -95,9 +96,8 @@ std::filesystem::path resolve_hub(const Console& console, const std::string& nam
 
 std::filesystem::path resolve_tokenizer(const Console& console, const std::string& named) {
   if (!named.empty() && !HubReference::is_one(named)) {
-    for (const char* name : {"tokenizer.json", "tokenizer.model"}) {
-      if (is_file(std::filesystem::path(named) / name)) return named;
-    }
+    std::error_code ignored;
+    if (std::filesystem::is_directory(named, ignored) && find_tokenizer_file(named)) return named;
   }
   return resolve_model(console, named);
 }

@@ -17,7 +17,7 @@ namespace wick {
 // A path, or hf://OWNER/NAME[:FILE], which is downloaded if it is not in the cache; `check`: ModelHub's. Errors: ModelHub's.
 [[nodiscard]] std::filesystem::path resolve_hub(const Console& console, const std::string& named, std::function<void()> check = {});
 
-// The same for programs that need no more than the tokenizer: a folder may have a tokenizer.json or tokenizer.model instead.
+// The same for programs that need no more than the tokenizer: a folder may have the file of a vocabulary (find_tokenizer_file) instead.
 [[nodiscard]] std::filesystem::path resolve_tokenizer(const Console& console, const std::string& named);
 
 // Where the default model is: ../share/wick/models beside the program's folder, else models/ in the program's folder or one above

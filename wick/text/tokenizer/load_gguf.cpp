@@ -36,7 +36,8 @@ class GgufTokenizerReader {
   std::unique_ptr<TokenizerParts> read() {
     parts_->name = file_.name();
     const auto family = file_.find_string(kModel);
-    if (!family) {
+    // llama.cpp's words for it.
+    if (!family || *family == "none" || *family == "no_vocab") {
       fail(ErrorCode::not_found, "{}: no {}: the file has no vocabulary; use a model file that has one", file_.name(), kModel);
     }
     read_tokens();

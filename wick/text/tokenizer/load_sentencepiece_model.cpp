@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/text/tokenizer/gguf_vocabulary.h"
 #include "wick/text/tokenizer/piece_merge_model.h"
+#include "wick/text/tokenizer/special_tokens.h"
 #include "wick/text/tokenizer/tokenizer_parts.h"
 #include "wick/text/tokenizer/unigram_model.h"
 #include "wick/text/tokenizer/wire_reader.h"
@@ -131,11 +133,13 @@ void make_model(const Settings& settings, TokenizerParts& parts) {
 
 }  // namespace
 
-std::unique_ptr<TokenizerParts> read_sentencepiece_model(std::string_view bytes, const std::string& name) {
+std::unique_ptr<TokenizerParts> read_sentencepiece_model(std::string_view bytes, const std::string& name, const SpecialTokens& special) {
   auto parts = std::make_unique<TokenizerParts>();
   parts->name = name;
   Vocabulary& vocabulary = parts->vocabulary;
   const Settings settings = read_settings(bytes, name, vocabulary);
+  const TokenId own = vocabulary.size();
+  add_folder_tokens(*parts, special);
   vocabulary.build_index();
   const auto known = [&](int32_t id) -> std::optional<TokenId> { return vocabulary.contains(id) ? std::optional(id) : std::nullopt; };
   parts->bos = known(settings.bos_id);
@@ -148,8 +152,8 @@ std::unique_ptr<TokenizerParts> read_sentencepiece_model(std::string_view bytes,
   for (TokenId id = 0; id < vocabulary.size(); ++id) {
     const TokenKind kind = vocabulary.kind(id);
     const std::string_view text = vocabulary.text(id);
-    if (kind == TokenKind::user_defined) user_defined.push_back({text, id});
-    if (kind == TokenKind::control) parts->added.add({.text = std::string(text), .id = id, .special = true});
+    if (kind == TokenKind::user_defined && id < own) user_defined.push_back({text, id});
+    if (kind == TokenKind::control && id < own) parts->added.add({.text = std::string(text), .id = id, .special = true});
   }
   CharacterMap map = settings.character_map.empty() ? CharacterMap() : CharacterMap(settings.character_map, name);
   parts->normalizers.push_back(std::make_unique<SentencePieceNormalizer>(settings.normalizer, std::move(map), TextMatcher(user_defined)));
@@ -170,6 +174,34 @@ std::unique_ptr<TokenizerParts> read_sentencepiece_model(std::string_view bytes,
                                 std::move(steps));
   complete_tokenizer(*parts);
   return parts;
+}
+
+GgufVocabulary sentencepiece_gguf_vocabulary(std::string_view bytes, const std::string& name, const SpecialTokens& special) {
+  GgufVocabulary made;
+  TokenizerParts parts;
+  parts.name = name;
+  const Settings settings = read_settings(bytes, name, parts.vocabulary);
+  add_folder_tokens(parts, special);
+  if (settings.model_type == ModelType::bpe && !settings.byte_fallback) {
+    made.obstacle = "GGUF has no BPE without bytes";
+    return made;
+  }
+  if (settings.normalizer.treat_whitespace_as_suffix || !settings.normalizer.escape_whitespaces || !settings.denormalizer_map.empty()) {
+    made.obstacle = "GGUF has no such way with spaces";
+    return made;
+  }
+  made.model = settings.model_type == ModelType::bpe ? "llama" : "t5";
+  made.pre = "default";
+  made.add_space_prefix = settings.normalizer.add_dummy_prefix;
+  made.remove_extra_whitespaces = settings.normalizer.remove_extra_whitespaces;
+  if (settings.model_type == ModelType::unigram) made.character_map = settings.character_map;
+  const Vocabulary& vocabulary = parts.vocabulary;
+  for (TokenId id = 0; id < vocabulary.size(); ++id) {
+    made.tokens.emplace_back(vocabulary.text(id));
+    made.kinds.push_back(vocabulary.kind(id));
+    made.scores.push_back(static_cast<float>(vocabulary.score(id)));
+  }
+  return made;
 }
 
 }  // namespace wick

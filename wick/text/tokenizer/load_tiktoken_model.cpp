@@ -1,7 +1,9 @@
 // tiktoken's files: a line for each token, its bytes in base64 and its rank. Pattern and special tokens are not in the file: the
 // number of ranks tells which model it is.
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -13,6 +15,7 @@
 #include "wick/text/tokenizer/byte_alphabet.h"
 #include "wick/text/tokenizer/byte_pair_model.h"
 #include "wick/text/tokenizer/pre_tokenizer_patterns.h"
+#include "wick/text/tokenizer/special_tokens.h"
 #include "wick/text/tokenizer/tokenizer_parts.h"
 
 namespace wick {
@@ -100,6 +103,30 @@ std::optional<KnownFile> find_known_file(TokenId ranks) {
   }
 }
 
+// By "model_type" of config.json, or the file's name: the pattern is in the program beside it. Empty for a family that is not known.
+std::string_view pattern_of_family(std::string_view family) {
+  struct Row {
+    std::string_view start, pre;  // of the type; the name of the set
+  };
+  constexpr std::array<Row, 13> kRows = {{{"qwen", "qwen2"},
+                                          {"hunyuan", "hunyuan"},
+                                          {"hy", "hunyuan"},
+                                          {"cl100k", "dbrx"},
+                                          {"o200k", "gpt-4o"},
+                                          {"kimi", "kimi-k2"},
+                                          {"chatglm", "chatglm-bpe"},
+                                          {"glm", "glm4"},
+                                          {"llama", "llama-bpe"},
+                                          {"gpt_oss", "gpt-4o"},
+                                          {"dbrx", "dbrx"},
+                                          {"phi3small", "dbrx"},
+                                          {"gpt2", "gpt-2"}}};
+  for (const Row& row : kRows) {
+    if (family.starts_with(row.start)) return find_pattern_set(row.pre)->patterns.front();
+  }
+  return {};
+}
+
 // One line's bytes; its rank must be `rank`, ranks are in order and without gaps.
 std::string read_line(std::string_view line, TokenId rank, const std::string& name) {
   const size_t space = line.find(' ');
@@ -134,35 +161,42 @@ void read_ranks(std::string_view bytes, const std::string& name, Vocabulary& voc
 
 }  // namespace
 
-std::unique_ptr<TokenizerParts> read_tiktoken_model(std::string_view bytes, const std::string& name) {
+std::unique_ptr<TokenizerParts> read_tiktoken_model(std::string_view bytes, const std::string& name, const SpecialTokens& special) {
   auto parts = std::make_unique<TokenizerParts>();
   parts->name = name;
   Vocabulary& vocabulary = parts->vocabulary;
   vocabulary.reserve(bytes.size() / 16, bytes.size() / 2);
   read_ranks(bytes, name, vocabulary);
   const std::optional<KnownFile> known = find_known_file(vocabulary.size());
-  if (known) {
+  std::string_view of_family = pattern_of_family(special.model_type);
+  if (of_family.empty()) of_family = pattern_of_family(std::filesystem::path(name).filename().string());
+  if (!special.added.empty()) {
+    add_folder_tokens(*parts, special);
+  } else if (known) {
     for (const auto& [id, text] : known->specials) {
       // Numbers between the ranks and the special tokens are free.
       while (vocabulary.size() < id) vocabulary.add("", TokenKind::unused, 0.0f);
       vocabulary.add(text, TokenKind::control, 0.0f);
       parts->added.add({.text = text, .id = id, .special = true});
     }
-  } else {
-    log_warning("{}: {} ranks are of no known model: words are cut as Llama 3 cuts them, and there are no special tokens", name,
-                vocabulary.size());
+  }
+  if (!known && of_family.empty()) {
+    log_warning("{}: {} ranks are of no known model: words are cut as Llama 3 cuts them{}", name, vocabulary.size(),
+                special.added.empty() ? ", and there are no special tokens" : "");
   }
   vocabulary.build_index();
   const auto find = [&](const char* text) -> std::optional<TokenId> {
-    return text == nullptr ? std::nullopt : std::optional(vocabulary.find(text));
+    const TokenId id = text == nullptr ? kNoToken : vocabulary.find(text);
+    return id == kNoToken ? std::nullopt : std::optional(id);
   };
   if (known) {
     parts->bos = find(known->bos);
     parts->eos = find(known->eos);
   }
   if (parts->bos) parts->prefix = {*parts->bos};
-  parts->pre_tokenizers.push_back(
-      std::make_unique<SplitPreTokenizer>(Regex(known ? known->pattern : llama3_pattern(), name), SplitBehavior::isolated));
+  const std::string_view pattern = !of_family.empty() ? of_family : known ? known->pattern : llama3_pattern();
+  parts->patterns = {std::string(pattern)};
+  parts->pre_tokenizers.push_back(std::make_unique<SplitPreTokenizer>(Regex(pattern, name), SplitBehavior::isolated));
   parts->accepts_invalid = true;
   parts->caches_words = true;
   // tiktoken looks each word up whole before it merges; for its own vocabularies that changes nothing.

@@ -345,7 +345,8 @@ std::unique_ptr<TokenizerParts> read_tokenizer_json(std::string_view bytes, cons
   } catch (const JsonReader::Json::exception& error) {
     fail(ErrorCode::corrupt_file, "{}: {}; the file is no tokenizer.json or was cut off", name, error.what());
   }
-  return TokenizerJsonReader(json, name).read();
+  const bool tekken = json.is_object() && json.contains("config") && json.contains("vocab") && !json.contains("model");
+  return tekken ? read_tekken(json, name) : TokenizerJsonReader(json, name).read();
 }
 
 }  // namespace wick

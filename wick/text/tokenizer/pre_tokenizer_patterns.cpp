@@ -143,6 +143,25 @@ const PatternSet* find_pattern_set(std::string_view name) {
   return nullptr;
 }
 
+std::string_view find_pre_name(std::span<const std::string> patterns, bool ignore_merges) {
+  // Spelled otherwise in the models' own files.
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 1> kSpellings = {{{" ?[^(\\s|[.,!?…。，、।۔،])]+", kBloom}}};
+  const auto spelled = [&](std::string_view pattern) {
+    for (const auto& [other, own] : kSpellings) {
+      if (pattern == other) return own;
+    }
+    return pattern;
+  };
+  for (const NamedSet& entry : table()) {
+    const PatternSet& set = entry.set;
+    const bool equal = set.ignore_merges == ignore_merges && !set.whole_text &&
+                       std::equal(set.patterns.begin(), set.patterns.end(), patterns.begin(), patterns.end(),
+                                  [&](std::string_view own, std::string_view other) { return own == spelled(other); });
+    if (equal) return entry.names.front();
+  }
+  return {};
+}
+
 std::string known_pattern_sets() {
   std::string names;
   for (const NamedSet& entry : table()) {

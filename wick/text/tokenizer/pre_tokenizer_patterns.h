@@ -17,6 +17,8 @@ struct PatternSet {
 
 // The set of that name (tokenizer.ggml.pre). nullptr for a name that is not known.
 [[nodiscard]] const PatternSet* find_pattern_set(std::string_view name);
+// The other way round: a name of a set with these patterns; empty where there is none.
+[[nodiscard]] std::string_view find_pre_name(std::span<const std::string> patterns, bool ignore_merges);
 // All names, for messages.
 [[nodiscard]] std::string known_pattern_sets();
 

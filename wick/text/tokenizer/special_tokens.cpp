@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
 #include <system_error>
+#include <utility>
 
+#include "wick/base/fail.h"
 #include "wick/base/json.h"
 #include "wick/base/mapped_file.h"
 #include "wick/text/tokenizer/json_reader.h"
@@ -19,10 +23,17 @@ class FolderReader {
   explicit FolderReader(const std::filesystem::path& folder) : folder_(folder) { tokens_.origin = folder.string(); }
 
   SpecialTokens read() {
+    read_file("added_tokens.json", [&](const JsonReader& root) { read_added_ids(root); });
     read_file("tokenizer_config.json", [&](const JsonReader& root) { read_texts(root); });
+    std::sort(tokens_.added.begin(), tokens_.added.end(), [](const auto& left, const auto& right) { return left.id < right.id; });
     // What generation_config.json says counts more than config.json.
     for (const char* name : {"generation_config.json", "config.json"}) {
-      read_file(name, [&](const JsonReader& root) { read_ids(root); });
+      read_file(name, [&](const JsonReader& root) {
+        read_ids(root);
+        // Of a model that reads images too, which has its text model's beside other things.
+        if (const auto text = root.find("text_config"); text && text->value().is_object()) read_ids(*text);
+        if (const auto type = root.find("model_type"); type && type->value().is_string()) tokens_.model_type = type->string();
+      });
     }
     return std::move(tokens_);
   }
@@ -37,6 +48,7 @@ class FolderReader {
     const auto json = parse_json({reinterpret_cast<const char*>(mapped->bytes().data()), mapped->bytes().size()});
     if (!json.is_object()) fail(ErrorCode::corrupt_file, "{}: not a JSON object; download the file again", path.string());
     const std::string file = path.string();
+    file_ = &file;
     read(JsonReader(json, file, ""));
   }
 
@@ -48,6 +60,36 @@ class FolderReader {
     read("eos_token", tokens_.eos);
     read("pad_token", tokens_.pad);
     if (const auto adds = root.find("add_bos_token")) tokens_.adds_bos = adds->boolean();
+    const auto added = root.find("added_tokens_decoder");
+    if (!added || !added->value().is_object()) return;
+    for (const auto& [key, value] : added->value().items()) {
+      const JsonReader item(value, *file_, "added_tokens_decoder." + key);
+      int64_t id = -1;
+      const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), id);
+      if (error != std::errc() || end != key.data() + key.size() || id < 0) item.corrupt("its name is no token id");
+      add({.id = id,
+           .text = item.get("content").string(),
+           .special = item.flag("special", false),
+           .strip_left = item.flag("lstrip", false),
+           .strip_right = item.flag("rstrip", false),
+           .single_word = item.flag("single_word", false)});
+    }
+  }
+
+  // Texts and their ids, in files of before 2023.
+  void read_added_ids(const JsonReader& root) {
+    for (const auto& [text, id] : root.value().items()) {
+      const JsonReader item(id, *file_, text);
+      if (item.integer() < 0) item.corrupt("its id is negative");
+      add({.id = item.integer(), .text = text});
+    }
+  }
+
+  // The last that says it counts.
+  void add(SpecialTokens::Added token) {
+    if (token.text.empty()) return;
+    std::erase_if(tokens_.added, [&](const SpecialTokens::Added& other) { return other.id == token.id; });
+    tokens_.added.push_back(std::move(token));
   }
 
   void read_ids(const JsonReader& root) {
@@ -64,10 +106,27 @@ class FolderReader {
   }
 
   const std::filesystem::path& folder_;
+  const std::string* file_ = nullptr;  // that is read
   SpecialTokens tokens_;
 };
 
 }  // namespace
+
+std::optional<std::filesystem::path> find_tokenizer_file(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  for (const char* name : {"tokenizer.json", "tekken.json", "tokenizer.model", "tiktoken.model"}) {
+    if (std::filesystem::is_regular_file(folder / name, ignored)) return folder / name;
+  }
+  std::vector<std::filesystem::path> found;
+  for (std::filesystem::directory_iterator at(folder, ignored), end; !ignored && at != end; at.increment(ignored)) {
+    if (at->path().extension() == ".tiktoken") found.push_back(at->path());
+  }
+  if (found.empty()) return std::nullopt;
+  if (found.size() == 1) return found.front();
+  std::sort(found.begin(), found.end());
+  fail(ErrorCode::invalid_argument, "{}: the folder has {} .tiktoken files, {} and others: leave the model's there", folder.string(),
+       found.size(), found.front().filename().string());
+}
 
 SpecialTokens read_special_tokens(const std::filesystem::path& folder) { return FolderReader(folder).read(); }
 

@@ -175,16 +175,42 @@ void apply_special_tokens(TokenizerParts& parts, const SpecialTokens& special) {
   if (special.adds_bos.value_or(false) && parts.bos && parts.prefix.empty()) parts.prefix = {*parts.bos};
 }
 
-std::unique_ptr<TokenizerParts> read_tokenizer(std::string_view bytes, const std::string& name) {
+}  // namespace
+
+std::unique_ptr<TokenizerParts> read_tokenizer(std::string_view bytes, const std::string& name, const SpecialTokens& special) {
   const size_t first = bytes.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
   if (first == std::string_view::npos) fail(ErrorCode::corrupt_file, "{}: an empty file is no tokenizer", name);
   if (bytes[first] == '{') return read_tokenizer_json(bytes, name);
   // A SentencePiece model begins with a piece: field 1, a message. No line of a tiktoken file begins so.
-  if (bytes[0] == '\n') return read_sentencepiece_model(bytes, name);
-  return read_tiktoken_model(bytes, name);
+  if (bytes[0] == '\n') return read_sentencepiece_model(bytes, name, special);
+  return read_tiktoken_model(bytes, name, special);
 }
 
-}  // namespace
+void add_folder_tokens(TokenizerParts& parts, const SpecialTokens& special) {
+  Vocabulary& vocabulary = parts.vocabulary;
+  const int64_t most = 4 * (int64_t{vocabulary.size()} + std::ssize(special.added)) + 4096;
+  for (const SpecialTokens::Added& token : special.added) {
+    if (token.id >= most) {
+      fail(ErrorCode::corrupt_file, "{}: the added token '{}' has the id {}, out of 0 to {}; the folder's files do not belong together",
+           special.origin, token.text, token.id, most - 1);
+    }
+    const auto id = static_cast<TokenId>(token.id);
+    // Files of a vocabulary know what its own tokens are.
+    if (id < vocabulary.size() && vocabulary.kind(id) != TokenKind::unused) {
+      if (vocabulary.text(id) != token.text || vocabulary.kind(id) == TokenKind::control) continue;
+    } else {
+      while (vocabulary.size() < id) vocabulary.add("", TokenKind::unused, 0.0);
+      const TokenKind kind = token.special ? TokenKind::control : TokenKind::user_defined;
+      if (id == vocabulary.size()) vocabulary.add(token.text, kind, 0.0, /*piece=*/false);
+    }
+    parts.added.add({.text = token.text,
+                     .id = id,
+                     .special = token.special,
+                     .strip_left = token.strip_left,
+                     .strip_right = token.strip_right,
+                     .single_word = token.single_word});
+  }
+}
 
 void complete_tokenizer(TokenizerParts& parts, bool control_by_text) {
   const Vocabulary& vocabulary = parts.vocabulary;
@@ -208,7 +234,7 @@ std::shared_ptr<const Tokenizer> Tokenizer::parse(std::string_view bytes, const 
 }
 
 std::shared_ptr<const Tokenizer> parse_tokenizer(std::string_view bytes, const std::string& name, const SpecialTokens& special) {
-  std::unique_ptr<TokenizerParts> parts = read_tokenizer(bytes, name);
+  std::unique_ptr<TokenizerParts> parts = read_tokenizer(bytes, name, special);
   apply_special_tokens(*parts, special);
   return std::make_shared<const Tokenizer>(std::move(parts));
 }
@@ -218,11 +244,11 @@ std::shared_ptr<const Tokenizer> Tokenizer::load(const std::filesystem::path& pa
   std::filesystem::path file = path;
   SpecialTokens special;
   if (std::filesystem::is_directory(path, ignored)) {
-    const bool has_json = std::filesystem::exists(path / "tokenizer.json", ignored);
-    file = path / (has_json ? "tokenizer.json" : "tokenizer.model");
-    if (!std::filesystem::exists(file, ignored)) {
-      fail(ErrorCode::not_found, "{}: this folder has neither tokenizer.json nor tokenizer.model", path.string());
+    const std::optional<std::filesystem::path> found = find_tokenizer_file(path);
+    if (!found) {
+      fail(ErrorCode::not_found, "{}: this folder has no tokenizer.json, tekken.json, tokenizer.model or .tiktoken file", path.string());
     }
+    file = *found;
     special = read_special_tokens(path);
   }
   const auto mapping = MappedFile::open(file);

@@ -31,6 +31,9 @@ void append_json_pre_tokenizers(const JsonReader& json, PreTokenizers& steps, Js
 
 [[nodiscard]] DecodeSteps read_json_decoder(const JsonReader& json);
 
+// Mistral's tekken.json, another form that is told by its parts. Errors: corrupt_file.
+[[nodiscard]] std::unique_ptr<TokenizerParts> read_tekken(const JsonReader::Json& json, const std::string& name);
+
 // The tokens that the post-processor puts around a text. The vocabulary must hold the added tokens already.
 void read_json_post_processor(const JsonReader& json, TokenizerParts& parts);
 

@@ -17,6 +17,8 @@
 namespace wick {
 
 class GgufFile;
+struct GgufVocabulary;
+struct SpecialTokens;
 
 struct TokenizerParts {
   std::string name;  // of the file, for errors
@@ -29,6 +31,9 @@ struct TokenizerParts {
   bool accepts_invalid = false;  // pre-tokenizers and model take bytes that are no UTF-8
   bool invalid_whole = false;    // text that is not all UTF-8 goes to the model in one piece
   bool caches_words = false;     // pieces are words, which come again
+
+  // What the words are cut by, where the file is of ranks (tiktoken, tekken).
+  std::vector<std::string> patterns;
 
   std::vector<TokenId> prefix;  // what add_special puts before the text
   std::vector<TokenId> suffix;  // and after it
@@ -49,8 +54,19 @@ struct TokenizerParts {
 
 [[nodiscard]] std::unique_ptr<TokenizerParts> read_gguf_tokenizer(const GgufFile& file);
 [[nodiscard]] std::unique_ptr<TokenizerParts> read_tokenizer_json(std::string_view bytes, const std::string& name);
-[[nodiscard]] std::unique_ptr<TokenizerParts> read_sentencepiece_model(std::string_view bytes, const std::string& name);
-[[nodiscard]] std::unique_ptr<TokenizerParts> read_tiktoken_model(std::string_view bytes, const std::string& name);
+// The added tokens of `special` are the vocabulary's too.
+[[nodiscard]] std::unique_ptr<TokenizerParts> read_sentencepiece_model(std::string_view bytes, const std::string& name,
+                                                                       const SpecialTokens& special);
+[[nodiscard]] std::unique_ptr<TokenizerParts> read_tiktoken_model(std::string_view bytes, const std::string& name,
+                                                                  const SpecialTokens& special);
+
+// The same of the form that the bytes have, but for GGUF. Errors: corrupt_file for what is no tokenizer.
+[[nodiscard]] std::unique_ptr<TokenizerParts> read_tokenizer(std::string_view bytes, const std::string& name, const SpecialTokens& special);
+[[nodiscard]] GgufVocabulary sentencepiece_gguf_vocabulary(std::string_view bytes, const std::string& name, const SpecialTokens& special);
+
+// Adds those of a folder's added tokens that the vocabulary has not, before its index is built; numbers between them are free.
+// Errors: corrupt_file for an id beyond what so many tokens explain.
+void add_folder_tokens(TokenizerParts& parts, const SpecialTokens& special);
 
 // The last step of each reader: finds the tokens that end a generation. `control_by_text`: those known by their texts are control
 // tokens, whatever the file says of them, as in llama.cpp. Errors: unsupported, if a token is longer than kLongestToken.
