@@ -97,6 +97,13 @@ ShardedSafetensors ShardedSafetensors::open(const std::filesystem::path& path, M
   return model;
 }
 
+ShardedSafetensors ShardedSafetensors::of(SafetensorsFile file) {
+  ShardedSafetensors model;
+  model.name_ = file.name();
+  model.append(std::move(file));
+  return model;
+}
+
 ShardedSafetensors ShardedSafetensors::open_files(std::span<const std::filesystem::path> paths, MapAccess access) {
   ShardedSafetensors model;
   for (const std::filesystem::path& path : paths) {

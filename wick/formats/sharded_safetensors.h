@@ -25,6 +25,8 @@ class ShardedSafetensors {
   // Errors: those of SafetensorsFile; not_found for a shard that is missing; corrupt_file for a tensor that is in two shards, or not in
   // the one that the index says.
   [[nodiscard]] static ShardedSafetensors open(const std::filesystem::path& path, MapAccess access = MapAccess::read_only);
+  // One file that is open. Errors: none.
+  [[nodiscard]] static ShardedSafetensors of(SafetensorsFile file);
   // Several files without an index. Errors: as above.
   [[nodiscard]] static ShardedSafetensors open_files(std::span<const std::filesystem::path> paths, MapAccess access = MapAccess::read_only);
 
