@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "wick/base/fail.h"
-#include "wick/base/mapped_file.h"
+#include "wick/convert/gguf_key_types.h"
+#include "wick/convert/tokenizer_to_gguf.h"
 #include "wick/formats/gguf_writer.h"
 #include "wick/model/architectures/architecture.h"
 #include "wick/model/checkpoint/model_config.h"
@@ -18,7 +19,7 @@ namespace wick {
 namespace {
 
 // ggml's numbers for "mostly" that type.
-constexpr uint32_t kMostlyF32 = 0, kMostlyF16 = 1, kMostlyBf16 = 32, kMostlyMxfp4 = 38;
+constexpr uint32_t kMostlyF32 = 0, kMostlyF16 = 1, kMostlyQ4_0 = 2, kMostlyQ8_0 = 7, kMostlyQ5_0 = 8, kMostlyBf16 = 32, kMostlyMxfp4 = 38;
 
 uint32_t file_type_of(const Checkpoint& checkpoint) {
   std::map<DType, uint64_t> bytes;
@@ -27,6 +28,9 @@ uint32_t file_type_of(const Checkpoint& checkpoint) {
       std::max_element(bytes.begin(), bytes.end(), [](const auto& left, const auto& right) { return left.second < right.second; });
   if (most == bytes.end() || most->first == DType::f32) return kMostlyF32;
   if (most->first == DType::mxfp4) return kMostlyMxfp4;
+  if (most->first == DType::q4_0) return kMostlyQ4_0;
+  if (most->first == DType::q5_0) return kMostlyQ5_0;
+  if (most->first == DType::q8_0) return kMostlyQ8_0;
   return most->first == DType::bf16 ? kMostlyBf16 : kMostlyF16;
 }
 
@@ -57,7 +61,7 @@ class GgufConversion {
 
   void write(const std::filesystem::path& path) {
     add_metadata();
-    add_tokenizer();
+    add_tokenizer(writer_, checkpoint_, rows_of_embedding());
     add_frequencies();
     for (const CheckpointTensor& tensor : checkpoint_.tensors()) add_tensor(tensor);
     writer_.write(path);
@@ -66,9 +70,13 @@ class GgufConversion {
  private:
   void add_metadata();
   void add_value(std::string_view key, const GgufValue& value);
+  void add_wanted();
   void add_sampling(std::string_view key, const GgufValue& value);
   [[nodiscard]] bool is_usual(std::string_view name, const GgufValue& value) const;
-  void add_tokenizer();
+  [[nodiscard]] int64_t rows_of_embedding() const {
+    const CheckpointTensor* embedding = checkpoint_.find_tensor("token_embd.weight");
+    return embedding == nullptr || embedding->shape.rank() == 0 ? 0 : embedding->shape[0];
+  }
   void add_frequencies();
   void add_tensor(const CheckpointTensor& tensor);
   [[nodiscard]] bool is_rotated(std::string_view name) const {
@@ -81,7 +89,6 @@ class GgufConversion {
   ModelConfig config_;
   GgufWriter writer_;
   std::vector<float> divisors_;
-  std::vector<TokenId> ends_;
 };
 
 void GgufConversion::add_metadata() {
@@ -98,6 +105,7 @@ void GgufConversion::add_metadata() {
     if (!key.starts_with(prefix)) continue;
     if (!is_usual(key.substr(prefix.size()), value)) add_value(key, value);
   }
+  add_wanted();
 }
 
 // What GGUF files leave out, as their readers assume it.
@@ -113,52 +121,41 @@ bool GgufConversion::is_usual(std::string_view name, const GgufValue& value) con
 }
 
 void GgufConversion::add_value(std::string_view key, const GgufValue& value) {
+  const std::string_view name = key.substr(architecture_.name.size() + 1);
+  const GgufValue typed = in_type_of_key(name, value);
+  if (gguf_type_of_key(name)) return writer_.add(key, typed);
   if (const auto* number = std::get_if<double>(&value.value)) return writer_.add_float(key, static_cast<float>(*number));
-  if (const auto* flag = std::get_if<bool>(&value.value)) return writer_.add_bool(key, *flag);
-  if (std::holds_alternative<std::string_view>(value.value) || std::holds_alternative<GgufArray>(value.value))
-    return writer_.add(key, value);
-  const std::optional<uint64_t> size = as_uint(value);
-  if (!size || *size > UINT32_MAX) return writer_.add(key, value);
-  // A number that files hold as a float may be whole in a configuration: rope_theta.
-  const bool is_float = key.ends_with("freq_base") || key.ends_with("_epsilon") || key.ends_with("softcapping") ||
-                        key.ends_with("factor") || key.ends_with("freq_base_swa");
-  if (is_float) return writer_.add_float(key, static_cast<float>(*size));
-  writer_.add_uint(key, static_cast<uint32_t>(*size));
+  const bool plain = std::holds_alternative<bool>(value.value) || std::holds_alternative<std::string_view>(value.value) ||
+                     std::holds_alternative<GgufArray>(value.value);
+  const std::optional<uint64_t> size = plain ? std::nullopt : as_uint(value);
+  if (size && *size <= UINT32_MAX) return writer_.add_uint(key, static_cast<uint32_t>(*size));
+  writer_.add(key, value);
+}
+
+// What llama.cpp wants of an architecture and a folder does not say.
+void GgufConversion::add_wanted() {
+  const std::string prefix = std::string(architecture_.name) + ".";
+  const auto add = [&](const char* name, const char* source) {
+    const GgufValue* value = checkpoint_.find(prefix + source);
+    if (value != nullptr && checkpoint_.find(prefix + name) == nullptr) add_value(prefix + name, *value);
+  };
+  if (checkpoint_.find(prefix + "expert_count") != nullptr) add("expert_feed_forward_length", "feed_forward_length");
+  // Of the experts that all tokens share, which the tensors tell Wick.
+  const auto shared = std::find_if(checkpoint_.tensors().begin(), checkpoint_.tensors().end(),
+                                   [](const CheckpointTensor& each) { return each.name.ends_with(".ffn_up_shexp.weight"); });
+  const bool unsaid = checkpoint_.find(prefix + "expert_shared_feed_forward_length") == nullptr;
+  if (shared != checkpoint_.tensors().end() && unsaid && shared->shape.rank() == 2) {
+    writer_.add_uint(prefix + "expert_shared_feed_forward_length", static_cast<uint32_t>(shared->shape[0]));
+  }
+  if (checkpoint_.find(prefix + "vocab_size") == nullptr)
+    writer_.add_uint(prefix + "vocab_size", static_cast<uint32_t>(rows_of_embedding()));
+  if (architecture_.name == "phimoe") add("attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon");
 }
 
 // The types that llama.cpp's converter writes.
 void GgufConversion::add_sampling(std::string_view key, const GgufValue& value) {
   if (const auto* whole = std::get_if<int64_t>(&value.value)) return writer_.add(key, {static_cast<int32_t>(*whole)});
   writer_.add_float(key, static_cast<float>(as_float(value).value_or(0)));
-}
-
-// tokenizer.json as it is, under the key that GGUF has for it, special tokens and the chat templates.
-void GgufConversion::add_tokenizer() {
-  std::error_code ignored;
-  const auto add_file = [&](std::string_view key, const std::filesystem::path& file) {
-    if (!std::filesystem::is_regular_file(file, ignored)) return;
-    const std::shared_ptr<MappedFile> mapped = MappedFile::open(file);
-    writer_.add_string(key, std::string_view(reinterpret_cast<const char*>(mapped->bytes().data()), mapped->bytes().size()));
-  };
-  for (const ChatTemplateSource& source : find_chat_templates(checkpoint_)) {
-    writer_.add_string(source.name == "default" ? "tokenizer.chat_template" : "tokenizer.chat_template." + source.name, source.text);
-  }
-  const std::filesystem::path json = checkpoint_.folder() / "tokenizer.json";
-  if (!std::filesystem::is_regular_file(json, ignored)) return;
-  add_file("tokenizer.huggingface.json", json);
-  const std::shared_ptr<const Tokenizer> tokenizer = load_tokenizer(checkpoint_);
-  const auto add_id = [&](const char* key, std::optional<TokenId> id) {
-    if (id) writer_.add_uint(key, static_cast<uint32_t>(*id));
-  };
-  add_id("tokenizer.ggml.bos_token_id", tokenizer->bos());
-  add_id("tokenizer.ggml.eos_token_id", tokenizer->eos());
-  add_id("tokenizer.ggml.padding_token_id", tokenizer->pad());
-  writer_.add_bool("tokenizer.ggml.add_bos_token", tokenizer->adds_bos());
-  ends_ = tokenizer->end_of_generation();
-  writer_.add(
-      "tokenizer.ggml.eos_token_ids",
-      {GgufArray{
-          .element_type = GgufType::i32, .size = ends_.size(), .packed = std::as_bytes(std::span(ends_)), .strings = {}, .arrays = {}}});
 }
 
 void GgufConversion::add_frequencies() {

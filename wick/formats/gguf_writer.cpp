@@ -172,6 +172,19 @@ void GgufWriter::add_tensor(std::string_view name, DType dtype, const Shape& sha
   add_tensor(name, dtype, shape, [data](const Sink& sink) { sink(data); });
 }
 
+std::vector<std::byte> GgufWriter::begin(uint64_t tensors) const {
+  std::vector<std::byte> header;
+  ByteWriter writer(header);
+  writer.append(std::as_bytes(std::span(std::string_view("GGUF"))));
+  writer.number(kVersion);
+  writer.number(tensors);
+  writer.number(metadata_count_);
+  writer.append(metadata_);
+  return header;
+}
+
+std::vector<std::byte> GgufWriter::metadata_file() const { return begin(0); }
+
 void GgufWriter::write(const std::filesystem::path& path) const {
   AtomicFile file(path);
   write(file);
@@ -179,13 +192,8 @@ void GgufWriter::write(const std::filesystem::path& path) const {
 }
 
 void GgufWriter::write(AtomicFile& file) const {
-  std::vector<std::byte> header;
+  std::vector<std::byte> header = begin(tensors_.size());
   ByteWriter writer(header);
-  writer.append(std::as_bytes(std::span(std::string_view("GGUF"))));
-  writer.number(kVersion);
-  writer.number<uint64_t>(tensors_.size());
-  writer.number(metadata_count_);
-  writer.append(metadata_);
   uint64_t offset = 0;
   for (const Tensor& tensor : tensors_) {
     writer.string(tensor.name);

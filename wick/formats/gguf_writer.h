@@ -46,6 +46,9 @@ class GgufWriter {
   void add_tensor(std::string_view name, DType dtype, const Shape& shape, Producer producer);
   void add_tensor(std::string_view name, DType dtype, const Shape& shape, std::span<const std::byte> data);
 
+  // The file without its tensors.
+  [[nodiscard]] std::vector<std::byte> metadata_file() const;
+
   // Writes the file; on an error the target is as it was before. Errors: not_found, io; invalid_argument if a producer hands out too
   // few or too many bytes; whatever a producer throws.
   void write(const std::filesystem::path& path) const;
@@ -59,6 +62,9 @@ class GgufWriter {
     Shape shape;
     Producer producer;
   };
+
+  // The header and the metadata.
+  [[nodiscard]] std::vector<std::byte> begin(uint64_t tensors) const;
 
   std::vector<std::byte> metadata_;  // as written to the file
   uint64_t metadata_count_ = 0;
