@@ -12,6 +12,7 @@
 #include "wick/convert/checkpoint_to_gguf.h"
 #include "wick/model/architectures/architecture.h"
 #include "wick/model/checkpoint/checkpoint.h"
+#include "wick/model/checkpoint/hugging_face.h"
 #include "wick/model/decoder_model.h"
 #include "wick/model/language_model.h"
 
@@ -74,7 +75,10 @@ INSTANTIATE_TEST_SUITE_P(All, ModelGoldens, ::testing::ValuesIn(GoldenModel::all
 TEST(Architectures, EachWithAFormOfHuggingFaceHasAGolden) {
   std::set<std::string> covered;
   for (const std::string& name : GoldenModel::all()) {
-    const std::string class_name = GoldenModel::read(name).json.at("config").at("architectures").at(0);
+    const nlohmann::json config = GoldenModel::read(name).json.at("config");
+    const bool within = config.contains("text_config");
+    const std::string class_name = within ? std::string(class_of_text_model(config.at("text_config").at("model_type").get<std::string>()))
+                                          : config.at("architectures").at(0).get<std::string>();
     const Architecture* architecture = find_architecture_of_class(class_name);
     ASSERT_NE(architecture, nullptr) << class_name;
     covered.emplace(architecture->name);

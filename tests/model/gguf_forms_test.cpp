@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "model/golden_models.h"
+#include "unit/message_of.h"
 #include "unit/temporary_folder.h"
 #include "wick/convert/checkpoint_to_gguf.h"
 #include "wick/formats/gguf.h"
@@ -102,6 +103,95 @@ TEST_F(GgufForms, EachExpertMayHaveAScale) {
     return true;
   });
   expect_equal();
+}
+
+// Layers may have sizes of their own, which files give as arrays (OpenELM, DeciLM).
+class GgufLayerSizes : public ::testing::Test {
+ protected:
+  GgufLayerSizes() {
+    GoldenModel::read("seed_oss").write(folder_.path() / "model");
+    write_gguf(Checkpoint::open(folder_.path() / "model"), folder_.path() / "usual.gguf");
+  }
+
+  struct Sizes {
+    std::vector<int32_t> heads = {4, 4, 4}, kv_heads = {2, 2, 2}, widths = {48, 48, 48};
+  };
+  // Layer 1 with what its sizes leave of it: the first heads, the first rows of its feed-forward part. `whole`: the others are zero
+  // instead.
+  [[nodiscard]] std::filesystem::path write(const Sizes& sizes, bool whole) const {
+    const GgufFile file = GgufFile::open(folder_.path() / "usual.gguf");
+    GgufWriter writer;
+    for (const auto& [key, value] : file.metadata()) {
+      const bool replaced = key.ends_with(".head_count") || key.ends_with(".head_count_kv") || key.ends_with(".feed_forward_length");
+      if (!replaced || whole) writer.add(key, value);
+    }
+    if (!whole) {
+      writer.add_array<int32_t>("seed_oss.attention.head_count", sizes.heads);
+      writer.add_array<int32_t>("seed_oss.attention.head_count_kv", sizes.kv_heads);
+      writer.add_array<int32_t>("seed_oss.feed_forward_length", sizes.widths);
+    }
+    std::vector<std::vector<float>> kept;
+    kept.reserve(file.tensors().size());
+    for (const GgufTensor& tensor : file.tensors()) {
+      std::vector<float>& values = kept.emplace_back(tensor.data.size() / sizeof(float));
+      std::memcpy(values.data(), tensor.data.data(), tensor.data.size());
+      Shape shape = tensor.shape;
+      const auto cut = [&](int64_t rows, int64_t columns) {
+        if (rows < 1 || columns < 1) return;
+        std::vector<float> part;
+        for (int64_t row = 0; row < shape[0]; ++row) {
+          for (int64_t column = 0; column < (shape.rank() > 1 ? shape[1] : 1); ++column) {
+            const bool inside = row < rows && column < columns;
+            float& value = values[static_cast<size_t>(row * (shape.rank() > 1 ? shape[1] : 1) + column)];
+            if (!inside) value = 0;
+            if (inside) part.push_back(value);
+          }
+        }
+        if (whole) return;
+        shape = shape.rank() > 1 ? Shape{std::min(rows, shape[0]), std::min(columns, shape[1])} : Shape{std::min(rows, shape[0])};
+        values = part;
+      };
+      constexpr int64_t kAll = 1 << 20, kHeadDim = 16;
+      const auto is = [&](std::string_view name) { return tensor.name.starts_with("blk.1." + std::string(name) + "."); };
+      if (is("attn_q")) cut(sizes.heads[1] * kHeadDim, kAll);
+      if (is("attn_k") || is("attn_v")) cut(sizes.kv_heads[1] * kHeadDim, kAll);
+      if (is("attn_output") && tensor.shape.rank() > 1) cut(kAll, sizes.heads[1] * kHeadDim);
+      if (is("ffn_gate") || is("ffn_up")) cut(sizes.widths[1], kAll);
+      if (is("ffn_down")) cut(kAll, sizes.widths[1]);
+      writer.add_tensor(tensor.name, DType::f32, shape, std::as_bytes(std::span(values)));
+    }
+    const std::filesystem::path path = folder_.path() / (whole ? "whole.gguf" : "sizes.gguf");
+    writer.write(path);
+    return path;
+  }
+  [[nodiscard]] static std::vector<float> logits_of(const std::filesystem::path& path) {
+    const auto model = load_language_model(Checkpoint::open(path), Device::cpu(), {.precise = true});
+    const auto sequence = model->new_sequence(32);
+    const std::vector<int32_t> tokens = {1, 5, 9, 40, 2, 17};
+    return model->forward(tokens, *sequence, LogitRows::all).to_vector<float>();
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(GgufLayerSizes, ArraysOfEqualNumbersAreTheNumber) {
+  EXPECT_EQ(logits_of(write({}, false)), logits_of(folder_.path() / "usual.gguf"));
+}
+
+TEST_F(GgufLayerSizes, ALayerMayHaveFewerHeadsAndANarrowerFeedForwardPart) {
+  const Sizes sizes{.heads = {4, 2, 4}, .kv_heads = {2, 1, 2}, .widths = {48, 20, 48}};
+  const std::vector<float> want = logits_of(write(sizes, true)), got = logits_of(write(sizes, false));
+  ASSERT_EQ(got.size(), want.size());
+  for (size_t index = 0; index < want.size(); ++index) ASSERT_NEAR(got[index], want[index], 1e-4) << index;
+}
+
+TEST_F(GgufLayerSizes, WhatCannotBeIsNamed) {
+  const auto message = [&](const Sizes& sizes) { return message_of([&] { (void)logits_of(write(sizes, false)); }); };
+  EXPECT_NE(message({.heads = {4, 4}}).find("seed_oss.attention.head_count = an array of 2 i32"), std::string::npos)
+      << message({.heads = {4, 4}});
+  EXPECT_NE(message({.kv_heads = {2, 3, 2}}).find("it must divide the 4 heads"), std::string::npos);
+  EXPECT_NE(message({.widths = {48, -1, 48}}).find("= -1: want 0 to"), std::string::npos);
+  EXPECT_NE(message({.heads = {4, 0, 4}, .kv_heads = {2, 0, 2}}).find("is 0 for layer 1"), std::string::npos);
 }
 
 }  // namespace

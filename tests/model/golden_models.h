@@ -72,7 +72,11 @@ struct GoldenModel {
     }
     return all;
   }
-  [[nodiscard]] int64_t vocab() const { return json.at("config").at("vocab_size").get<int64_t>(); }
+  // Of the text model, which may be a part of one that reads images.
+  [[nodiscard]] int64_t vocab() const {
+    const nlohmann::json& config = json.at("config");
+    return (config.contains("text_config") ? config.at("text_config") : config).at("vocab_size").get<int64_t>();
+  }
 
   // config.json, and safetensors in so many shards.
   void write(const std::filesystem::path& folder, size_t shards = 1) const {

@@ -48,6 +48,36 @@ TEST_F(RefusedFolder, AnUnknownArchitectureNamesTheNearest) {
   expect_config_refused({{"architectures", nullptr}}, {"config.json", "architectures", "LlamaForCausalLM"});
 }
 
+TEST_F(RefusedFolder, AnUnknownClassIsToldByItsKindAndWhetherAGgufFileRuns) {
+  expect_config_refused({{"architectures", {"DebertaV2ForMaskedLM"}}}, {"'DebertaV2ForMaskedLM' is not supported: it is an encoder"});
+  expect_config_refused({{"architectures", {"InternLM3ForCausalLM"}}}, {"it is a decoder", "a GGUF file of it (architecture llama) runs"});
+  expect_config_refused({{"architectures", {"DbrxForCausalLM"}}},
+                        {"it is a decoder with experts", "MixtralForCausalLM", "(architecture dbrx) does not run either"});
+  const std::string text = [&] {
+    TinyFolder made = tiny_folder_of("llama");
+    made.config["architectures"] = {"DebertaV2Model"};
+    return message(made);
+  }();
+  EXPECT_EQ(text.find("GPT2LMHeadModel"), std::string::npos) << text;
+}
+
+TEST_F(RefusedFolder, TheTextModelOfAModelOfImagesIsToldByItsType) {
+  TinyFolder made = tiny_folder_of("llama");
+  Json text = made.config;
+  text.erase("architectures");
+  text["model_type"] = "llama";
+  made.config = {{"architectures", {"LlavaForConditionalGeneration"}}, {"text_config", text}, {"vision_config", {{"hidden_size", 8}}}};
+  EXPECT_EQ(message(made), "nothing was thrown");
+  made.config["text_config"]["hidden_act"] = "sine";
+  expect_refused(made, {"config.json: text_config.hidden_act = 'sine'"});
+  made.config["text_config"]["hidden_act"] = "silu";
+  made.config["text_config"]["clip_qkv"] = 8;
+  expect_refused(made, {"text_config.clip_qkv = 8"});
+  made.config["text_config"].erase("clip_qkv");
+  made.config["text_config"]["model_type"] = "mllama_text_model";
+  expect_refused(made, {"'LlavaForConditionalGeneration' is not supported", "text and other media"});
+}
+
 TEST_F(RefusedFolder, AValueThatTheArchitectureHasNotNamesKeyAndValue) {
   expect_config_refused({{"rope_scaling", {{"rope_type", "spiral"}, {"factor", 2}}}}, {"rope_scaling.rope_type = 'spiral'"});
   expect_config_refused({{"rope_scaling", {{"rope_type", "linear"}, {"factor", -2}}}}, {"rope_scaling.factor = -2"});
@@ -67,9 +97,13 @@ TEST_F(RefusedFolder, AValueThatTheArchitectureHasNotNamesKeyAndValue) {
   expect_config_refused({{"final_logit_softcapping", "high"}}, {"final_logit_softcapping", "high"}, "gemma2");
   expect_config_refused({{"partial_rotary_factor", 1.5}}, {"partial_rotary_factor = 1.5"});
   expect_config_refused({{"rotary_pct", "all"}}, {"rotary_pct", "all"});
-  expect_config_refused({{"head_dim", 20}, {"rotary_pct", 0.25}}, {"rotary_pct = 0.25", "head's 20 dimensions 5 would turn"});
+  expect_config_refused({{"head_dim", 20}, {"rotary_pct", 0.25}}, {"rotary_pct = 0.25", "head's 20 dimensions 5 would turn"}, "phi3");
   expect_config_refused({{"head_dim", 20}, {"rope_parameters", {{"rope_type", "default"}, {"partial_rotary_factor", 0.75}}}},
-                        {"rope_parameters.partial_rotary_factor = 0.75", "15 would turn"});
+                        {"rope_parameters.partial_rotary_factor = 0.75", "15 would turn"}, "phi3");
+  expect_config_refused({{"partial_rotary_factor", 0.5}, {"rope_scaling", {{"rope_type", "linear"}, {"factor", 2.0}}}},
+                        {"partial_rotary_factor = 0.5", "LlamaForCausalLM turns whole heads"});
+  expect_config_refused({{"is_causal", false}}, {"is_causal = false", "causal attention alone"});
+  expect_config_refused({{"order_of_interleaved_layers", "global_attn_first"}}, {"order_of_interleaved_layers"});
   expect_config_refused({{"rms_norm_eps", 0}}, {"rms_norm_eps = 0"});
   expect_config_refused({{"rms_norm_eps", -1e-5}}, {"rms_norm_eps = -1e-05"});
   expect_config_refused({{"rope_theta", 0}}, {"rope_theta = 0"});
@@ -127,6 +161,9 @@ TEST_F(RefusedFolder, TensorsMissingExtraOrMisshapen) {
   TinyFolder headless = tiny_folder_of("llama");
   headless.tensors.erase("lm_head.weight");
   expect_refused(headless, {"lm_head.weight", "missing", "tie"});
+  TinyFolder empty = tiny_folder_of("llama");
+  empty.tensors.erase("model.embed_tokens.weight");
+  expect_refused(empty, {"'model.embed_tokens.weight' (token_embd.weight) is missing"});
   TinyFolder extra = tiny_folder_of("llama");
   extra.tensors["model.layers.0.self_attn.q_norm.weight"] = {16};
   expect_refused(extra, {"'model.layers.0.self_attn.q_norm.weight'"});

@@ -114,6 +114,17 @@ std::string Precision::describe() const {
   return text;
 }
 
+Flags::Added add_pooling(Flags& flags, std::optional<Pooling>& pooling) {
+  return flags
+      .add_value("--pooling", "KIND",
+                 fmt::format("how the vectors of a text's tokens become one: {} (as the model's file says, else mean)", pooling_words()),
+                 [&pooling](const std::string& text) {
+                   pooling = parse_pooling(text);
+                   if (!pooling) fail(ErrorCode::invalid_argument, "--pooling {}: must be one of {}", text, pooling_words());
+                 })
+      .choices({"mean", "cls", "last", "max", "mean_sqrt", "weighted_mean"});
+}
+
 void add_precision(Flags& flags, Precision& precision) {
   const Flags::Added precise =
       flags.add_switch("--precise", "compute with f32 activations and KV cache throughout (slower)", precision.precise);

@@ -57,6 +57,9 @@ struct Precision {
   [[nodiscard]] std::string describe() const;
 };
 
+// --pooling: how vectors of texts are made, if not as the model's file says.
+Flags::Added add_pooling(Flags& flags, std::optional<Pooling>& pooling);
+
 // --precise, --fast, --deterministic and --kv-type.
 void add_precision(Flags& flags, Precision& precision);
 

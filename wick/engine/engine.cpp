@@ -83,6 +83,13 @@ class EngineLoop {
     return encode_prompt(*tokenizer_, info().model, prompt, parse_special);
   }
 
+  std::vector<TokenId> tokens_of(const Request& request, const EngineInfo& info) const {
+    if (!request.tokens.empty()) return request.tokens;
+    const bool parse_special = request.params.parse_special;
+    if (request.task == Request::Task::embed) return encode_embedded(*tokenizer_, info.model, request.prompt, parse_special);
+    return encode(request.prompt, parse_special);
+  }
+
   void add_adapter(const std::string& name, const std::filesystem::path& path, float scale);
   [[nodiscard]] std::vector<LoadedAdapter> adapters() const {
     const std::lock_guard lock(mutex_);
@@ -192,7 +199,7 @@ Stream EngineLoop::submit(Request request) {
   const EngineInfo info = this->info();
   check(request, info);
   auto active = std::make_shared<ActiveRequest>();
-  active->prompt = request.tokens.empty() ? encode(request.prompt, request.params.parse_special) : request.tokens;
+  active->prompt = tokens_of(request, info);
   check_length(request, active->prompt.size(), info);
   active->usage.prompt_tokens = std::ssize(active->prompt);
   active->cache_identity = identity_of(request.cache_salt);

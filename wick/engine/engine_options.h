@@ -6,9 +6,11 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "wick/base/error.h"
+#include "wick/model/checkpoint/pooling.h"
 
 namespace wick {
 
@@ -39,6 +41,9 @@ struct EngineOptions {
   int64_t queue = 256;
   // A waiting request's priority grows by one each time it has waited so long, so that none waits for ever.
   std::chrono::milliseconds aging = std::chrono::seconds(10);
+
+  // How vectors of texts are made (Request::Task::embed); none: as the model's file says.
+  std::optional<Pooling> pooling = {};
 
   // Prompts that begin as earlier ones share their blocks of the cache.
   bool prefix_cache = true;

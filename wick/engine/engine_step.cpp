@@ -418,7 +418,8 @@ void EngineCore::warm_up() {
     Batch batch;
     // Of no sequence: nothing is left of it.
     batch.add({}, 0, std::vector<TokenId>(static_cast<size_t>(rows), 0), Batch::Results::last);
-    (void)host_rows(model_->forward(batch, *pool_), host_logits_);
+    const ModelResult result = model_->info().headless ? ModelResult::hidden : ModelResult::logits;
+    (void)host_rows(model_->forward(batch, *pool_, {.result = result, .pooling = {}, .stop = {}}), host_logits_);
   }
 }
 
@@ -459,7 +460,7 @@ void EngineCore::embed(std::span<const std::shared_ptr<ActiveRequest>> requests)
     request->started = begin;
     batch.add({}, 0, request->prompt, Batch::Results::none, request->adapters);
   }
-  const Tensor pooled = model_->forward(batch, *pool_, {.result = ModelResult::pooled, .stop = {}});
+  const Tensor pooled = model_->forward(batch, *pool_, {.result = ModelResult::pooled, .pooling = options_.pooling, .stop = {}});
   const std::span<const float> host = host_rows(pooled, host_logits_);
   const EngineClock::time_point now = EngineClock::now();
   step_model_seconds_ += seconds_since(begin);

@@ -39,6 +39,12 @@ std::vector<TokenId> encode_prompt(const Tokenizer& tokenizer, std::string_view 
   return tokens;
 }
 
+std::vector<TokenId> encode_embedded(const Tokenizer& tokenizer, std::string_view model, std::string_view text, bool parse_special) {
+  check_prompt(text);
+  std::vector<TokenId> tokens = tokenizer.encode(text, {.add_special = true, .parse_special = parse_special});
+  return tokens.empty() ? encode_prompt(tokenizer, model, text, parse_special) : tokens;
+}
+
 void fail_prompt_too_long(int64_t tokens, int64_t context, int64_t model_context) {
   Remedies remedies{{"shorten the prompt"}};
   if (context < model_context) {

@@ -21,6 +21,11 @@ void check_vocabulary(const ModelInfo& model, const Tokenizer& tokenizer);
 [[nodiscard]] std::vector<TokenId> encode_prompt(const Tokenizer& tokenizer, std::string_view model, std::string_view prompt,
                                                  bool parse_special);
 
+// The tokens of a text whose vector is wanted: with all special tokens that the vocabulary's files put around a text (BOS, EOS, CLS, SEP).
+// Errors: as above.
+[[nodiscard]] std::vector<TokenId> encode_embedded(const Tokenizer& tokenizer, std::string_view model, std::string_view text,
+                                                   bool parse_special = false);
+
 // Throws context_full: a prompt of `tokens` where `context` fit; the model itself has `model_context`.
 [[noreturn]] void fail_prompt_too_long(int64_t tokens, int64_t context, int64_t model_context);
 

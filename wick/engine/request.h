@@ -16,7 +16,7 @@ struct EngineInfo;
 struct Request {
   enum class Task {
     generate,  // continue the prompt
-    embed,     // the mean of the prompt's hidden states; the prompt must fit in one step (EngineInfo::embed_tokens)
+    embed,     // the prompt's vector (model/pooling.h); the prompt must fit in one step (EngineInfo::embed_tokens)
   };
   Task task = Task::generate;
 

@@ -1,6 +1,7 @@
 // The forward pass of a DecoderModel.
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -69,10 +70,15 @@ std::vector<int32_t> places_in_order(std::span<const int32_t> rows, std::span<co
   return places;
 }
 
-// The rows that want a result, each once and in ascending order.
-std::vector<int32_t> wanted_rows(const Batch& batch, ModelResult result) {
+// The rows that want a result, each once and in ascending order. `pooling`: of pooled results.
+std::vector<int32_t> wanted_rows(const Batch& batch, ModelResult result, Pooling pooling) {
   std::vector<int32_t> rows = batch.logit_rows;
-  if (result == ModelResult::pooled) {
+  if (result == ModelResult::pooled && (pooling == Pooling::cls || pooling == Pooling::last)) {
+    rows.clear();
+    for (const SequenceSlice& slice : batch.sequences) {
+      rows.push_back(static_cast<int32_t>(pooling == Pooling::cls ? slice.first : slice.first + slice.count - 1));
+    }
+  } else if (result == ModelResult::pooled) {
     rows.resize(batch.tokens.size());
     std::iota(rows.begin(), rows.end(), 0);
   }
@@ -96,10 +102,42 @@ void put_earlier(std::span<const int32_t> tokens, const Tensor& earlier, const T
   }
 }
 
-Tensor means_of_slices(const Tensor& hidden, const Batch& batch) {
-  std::vector<Tensor> means;
-  for (const SequenceSlice& slice : batch.sequences) means.push_back(hidden.narrow(0, slice.first, slice.count).mean_keepdim(0));
-  return Tensor::cat(means, 0);
+// Of the hidden states [tokens, width] of one text: [1, width].
+Tensor pooled(const Tensor& hidden, Pooling pooling) {
+  const int64_t count = hidden.dim(0);
+  switch (pooling) {
+    case Pooling::max: return hidden.max_keepdim(0);
+    case Pooling::mean_sqrt: return hidden.mean_keepdim(0) * std::sqrt(static_cast<double>(count));
+    case Pooling::weighted_mean: {
+      std::vector<float> weights;
+      const double sum = 0.5 * static_cast<double>(count) * static_cast<double>(count + 1);
+      for (int64_t index = 0; index < count; ++index) weights.push_back(static_cast<float>(static_cast<double>(index + 1) / sum));
+      return (hidden * Tensor::from_vector(weights, {count, 1}, hidden.device())).sum_keepdim(0);
+    }
+    case Pooling::mean:
+    case Pooling::cls:
+    case Pooling::last:
+    case Pooling::rank: break;
+  }
+  return hidden.mean_keepdim(0);
+}
+
+Tensor pool_slices(const Tensor& hidden, const Batch& batch, Pooling pooling) {
+  if (pooling == Pooling::cls || pooling == Pooling::last) return hidden;  // the rows that were wanted
+  std::vector<Tensor> vectors;
+  for (const SequenceSlice& slice : batch.sequences) vectors.push_back(pooled(hidden.narrow(0, slice.first, slice.count), pooling));
+  return Tensor::cat(vectors, 0);
+}
+
+// Errors: unsupported for what the model has not.
+void check_result(const ModelInfo& model, ModelResult result, Pooling pooling) {
+  if (result == ModelResult::logits && model.headless) {
+    fail(ErrorCode::unsupported, "{}: the model has no head, so that it gives vectors of texts (wick embed), and no logits", model.name);
+  }
+  if (result == ModelResult::pooled && pooling == Pooling::rank) {
+    fail(ErrorCode::unsupported, "{}: pooling_type = 4: a reranker scores pairs of texts, which this version does not; choose {}",
+         model.name, pooling_words());
+  }
 }
 
 }  // namespace
@@ -107,13 +145,15 @@ Tensor means_of_slices(const Tensor& hidden, const Batch& batch) {
 Tensor DecoderModel::forward(const Batch& batch, KvPool& pool, const ForwardOptions& options) const {
   check_tokens(batch, options.earlier);
   check_pool(pool);
+  const Pooling pooling = options.pooling.value_or(info_.pooling);
+  check_result(info_, options.result, pooling);
   KvStep step = pool.begin(batch);
-  const std::vector<int32_t> wanted = wanted_rows(batch, options.result);
+  const std::vector<int32_t> wanted = wanted_rows(batch, options.result, pooling);
   Tensor result =
       is_recorded(batch, wanted, options) ? run_recorded(batch, step, pool, options) : run_parts(batch, wanted, step, pool, options);
   if (!result.defined()) return {};
   step.commit();
-  if (options.result == ModelResult::pooled) return means_of_slices(result, batch);
+  if (options.result == ModelResult::pooled) return pool_slices(result, batch, pooling);
   const std::vector<int32_t> order = places_in_order(batch.logit_rows, wanted);
   if (order.empty()) return result;
   return result.index_select(Tensor::from_vector(order, {std::ssize(order)}, device_), 0);

@@ -10,6 +10,7 @@
 #include "wick/base/fail.h"
 #include "wick/formats/printable.h"
 #include "wick/model/architectures/architecture.h"
+#include "wick/model/checkpoint/hugging_face.h"
 #include "wick/model/checkpoint/model_config.h"
 #include "wick/model/memory_fit.h"
 #include "wick/tensor/ops/linear.h"
@@ -23,11 +24,24 @@ constexpr std::array<std::string_view, 4> kHarmlessTensors = {".attn_rot_embd.",
 
 int64_t vocabulary_rows(const Checkpoint& checkpoint) {
   const CheckpointTensor* embedding = checkpoint.find_tensor("token_embd.weight");
+  if (embedding == nullptr && checkpoint.gguf() == nullptr) {
+    const Architecture* architecture = find_architecture(checkpoint.get_string("general.architecture"));
+    const std::string stored = architecture == nullptr ? "" : stored_name_of("token_embd.weight", architecture->hugging_face);
+    fail(ErrorCode::not_found, "{}: tensor '{}' (token_embd.weight) is missing; the folder is incomplete or of another architecture",
+         checkpoint.name(), stored);
+  }
   if (embedding == nullptr) {
     fail(ErrorCode::not_found, "{}: tensor 'token_embd.weight' is missing; the file holds no model (a vocabulary alone?)",
          checkpoint.name());
   }
   return embedding->shape.rank() == 0 ? 0 : embedding->shape[0];
+}
+
+// A folder of a base model, converted or not.
+bool is_headless(const Checkpoint& checkpoint) {
+  const GgufValue* value = checkpoint.find(std::string(checkpoint.get_string("general.architecture")) + ".headless");
+  const bool* flag = value == nullptr ? nullptr : std::get_if<bool>(&value->value);
+  return flag != nullptr && *flag;
 }
 
 const Architecture& architecture_of(const Checkpoint& checkpoint) {
@@ -117,6 +131,8 @@ DecoderModel::DecoderModel(DecoderSpec spec, WeightReader& weights, const LoadOp
            .width = spec_.hidden_size,
            .parameters = weights.parameters(),
            .file_bytes = checkpoint.file_bytes(),
+           .pooling = read_pooling(checkpoint, checkpoint.get_string("general.architecture")),
+           .headless = is_headless(checkpoint),
            .dynamic_rope = !spec_.ropes.empty() && spec_.ropes.front().dynamic};
   // Without the folder of a file that gives the model no name: it may move.
   layout_.model = fmt::format("{} ({}, {} parameters, {} bytes)", std::filesystem::path(info_.name).filename().string(), info_.architecture,

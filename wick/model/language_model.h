@@ -12,6 +12,7 @@
 
 #include "wick/model/batch.h"
 #include "wick/model/checkpoint/checkpoint.h"
+#include "wick/model/checkpoint/pooling.h"
 #include "wick/model/kv/cached_sequence.h"
 #include "wick/model/kv/kv_pool.h"
 #include "wick/model/placement.h"
@@ -27,8 +28,10 @@ struct ModelInfo {
   int64_t layers = 0;
   int64_t width = 0;  // embedding length
   int64_t parameters = 0;
-  uint64_t file_bytes = 0;    // of all parts of the model file
-  bool dynamic_rope = false;  // the file asks for other frequencies behind context_length, which this version does not run
+  uint64_t file_bytes = 0;          // of all parts of the model file
+  Pooling pooling = Pooling::mean;  // as the file says
+  bool headless = false;            // it gives vectors of texts, and no logits
+  bool dynamic_rope = false;        // the file asks for other frequencies behind context_length, which this version does not run
 
   // The longest context for a message: its number, and why a longer one is refused where the file itself has a rule for it.
   [[nodiscard]] std::string longest() const;
@@ -78,7 +81,7 @@ using StopCheck = std::function<bool()>;
 enum class ModelResult {
   logits,  // f32 [logit_rows, vocab_size]
   hidden,  // f32 [logit_rows, width]: what the head is multiplied by
-  pooled,  // f32 [sequences, width]: the means of each sequence's hidden states in this batch
+  pooled,  // f32 [sequences, width]: the hidden states of each sequence in this batch as one vector
 };
 
 class LoraAdapter;
@@ -92,6 +95,8 @@ struct LoadedAdapter {
 
 struct ForwardOptions {
   ModelResult result = ModelResult::logits;
+  // Of ModelResult::pooled; none: the model's own. Errors of forward(): unsupported for Pooling::rank.
+  std::optional<Pooling> pooling = {};
   // Asked before each layer, for a long prompt takes long; may be empty.
   StopCheck stop = {};
   // i32 [any] on the model's device: what Batch::earlier_token names, such as tokens that an earlier step has drawn and that the host has

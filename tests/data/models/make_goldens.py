@@ -171,6 +171,81 @@ MODELS = {
 }
 
 
+PIXTRAL = dict(model_type="pixtral", hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2, head_dim=8,
+               image_size=28, patch_size=14)
+LONGROPE = {"rope_type": "longrope", "rope_theta": 10000.0, "short_factor": [1.0, 1.1, 1.2], "long_factor": [1.5, 2.0, 4.0]}
+QWEN_VISION = dict(depth=1, hidden_size=16, intermediate_size=16, num_heads=2, patch_size=2, spatial_merge_size=2, temporal_patch_size=2,
+                   out_hidden_size=32)
+# Folders as they are published: tensors without the base model's prefix ("strip"), a text model within one that reads images, and keys that
+# transformers does not write ("add"), or that published configurations leave out ("drop").
+MODELS |= {
+    "gpt2-published": MODELS["gpt2"],
+    "bloom-published": MODELS["bloom"],
+    "qwen3-published": MODELS["qwen3"],
+    "llama-partial": ("LlamaConfig", dict(SIZES, partial_rotary_factor=0.5)),
+    "llama-own-head": ("LlamaConfig", SIZES),
+    "qwen2-dual-chunk": ("Qwen2Config", SIZES),
+    "phi4-mini": ("Phi3Config", dict(SIZES, original_max_position_embeddings=64, partial_rotary_factor=0.75, tie_word_embeddings=True,
+                                     sliding_window=262144, rope_parameters=LONGROPE)),
+    "command-r7b": ("Cohere2Config", dict(SIZES, num_hidden_layers=5, sliding_window=6, logit_scale=0.25)),
+    "gemma3-vision": ("Gemma3Config", dict(
+        text_config=dict(hidden_size=32, intermediate_size=48, num_hidden_layers=7, sliding_window=7, vocab_size=VOCAB),
+        vision_config=dict(model_type="siglip_vision_model", hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2,
+                           image_size=28, patch_size=14), mm_tokens_per_image=1)),
+    "mistral3-vision": ("Mistral3Config", dict(text_config=dict(SIZES, model_type="mistral", head_dim=16, sliding_window=None),
+                                               vision_config=PIXTRAL, tie_word_embeddings=False)),
+    "ministral3-vision": ("Mistral3Config", dict(
+        text_config=dict(MODELS["ministral3"][1], model_type="ministral3"), vision_config=PIXTRAL, tie_word_embeddings=True)),
+    "llama4-vision": ("Llama4Config", dict(
+        text_config=MODELS["llama4"][1],
+        vision_config=dict(hidden_size=16, intermediate_size=64, num_hidden_layers=1, num_attention_heads=2, image_size=28, patch_size=14,
+                           vision_output_dim=16, projector_input_dim=16, projector_output_dim=16))),
+    "qwen2-vl": ("Qwen2VLConfig", dict(
+        text_config=dict(SIZES, rope_parameters={"rope_type": "default", "rope_theta": 1e6, "mrope_section": [2, 1, 1]}),
+        vision_config=dict(depth=1, embed_dim=16, hidden_size=32, num_heads=2, mlp_ratio=1, patch_size=2))),
+    "qwen2_5-vl": ("Qwen2_5_VLConfig", dict(
+        text_config=dict(SIZES, rope_parameters={"rope_type": "default", "rope_theta": 1e6, "mrope_section": [2, 1, 1]}),
+        vision_config=QWEN_VISION)),
+    "qwen3-vl": ("Qwen3VLConfig", dict(
+        text_config=dict(SIZES, head_dim=16, rope_parameters={"rope_type": "default", "rope_theta": 5e6, "mrope_section": [4, 2, 2],
+                                                              "mrope_interleaved": True}),
+        vision_config=dict(QWEN_VISION, num_position_embeddings=16, deepstack_visual_indexes=[0]), tie_word_embeddings=True)),
+}
+PUBLISHED = {
+    "gpt2-published": dict(strip="transformer."),
+    "bloom-published": dict(strip="transformer."),
+    "qwen3-published": dict(strip="model."),
+    "llama-own-head": dict(add=dict(tie_word_embeddings=True)),
+    "qwen2-dual-chunk": dict(add=dict(dual_chunk_attention_config=dict(chunk_size=262144, local_size=8192,
+                                                                       original_max_position_embeddings=262144))),
+    "llama-partial": dict(add=dict(partial_rotary_factor=0.5)),
+    "phi4-mini": dict(add=dict(full_attn_mod=1, interpolate_factor=1, lm_head_bias=False, mlp_bias=False, attention_bias=False)),
+    "command-r7b": dict(add=dict(order_of_interleaved_layers="local_attn_first", position_embedding_type="rope_gptj", rotary_pct=1.0,
+                                 use_gated_activation=True, use_parallel_block=True, use_parallel_embedding=False, layer_switch=4,
+                                 use_embedding_sharing=True, use_qk_norm=False, cache_implementation="hybrid", sliding_window_pattern=4),
+                        drop=["layer_types"]),
+    "gemma3-vision": dict(text_drop=["num_attention_heads", "num_key_value_heads", "head_dim", "query_pre_attn_scalar", "rms_norm_eps",
+                                     "max_position_embeddings", "layer_types", "hidden_activation", "_sliding_window_pattern",
+                                     "rope_parameters", "attention_bias", "tie_word_embeddings"], drop=["tie_word_embeddings"]),
+    "qwen2-vl": dict(flat=True),
+    "qwen2_5-vl": dict(flat=True),
+}
+
+
+def published(config, name):
+    """The configuration as published."""
+    edit = PUBLISHED.get(name, {})
+    config = {key: value for key, value in config.items() if key not in edit.get("drop", [])} | edit.get("add", {})
+    if "text_config" in config:
+        config["text_config"] = {key: value for key, value in config["text_config"].items() if key not in edit.get("text_drop", [])}
+    if edit.get("flat"):
+        config = config["text_config"] | config
+        rope = config.pop("rope_parameters")
+        config |= {"rope_theta": rope["rope_theta"], "rope_scaling": {"type": "mrope", "mrope_section": rope["mrope_section"]}}
+        del config["text_config"]
+    return config
+
+
 # Of models that transformers has not: the keys of their configurations by Llama's, and their tensors by Llama's.
 FOREIGN = {
     "exaone": ("ExaoneForCausalLM", {"num_hidden_layers": "num_layers", "rms_norm_eps": "layer_norm_epsilon", "hidden_act": "activation_function"},
@@ -221,17 +296,25 @@ def make(name):
     class_name, sizes = MODELS[name]
     config = getattr(transformers, class_name)(**sizes)
     config._attn_implementation = "eager"
-    model = transformers.AutoModelForCausalLM.from_config(config).to(torch.float32).eval()
+    loader = transformers.AutoModelForImageTextToText if hasattr(config, "text_config") else transformers.AutoModelForCausalLM
+    model = loader.from_config(config).to(torch.float32).eval()
     with tempfile.TemporaryDirectory() as folder:
         model.save_pretrained(folder)
         path = pathlib.Path(folder) / "model.safetensors"
         with safe_open(path, framework="numpy") as stored:
             shapes = {key: list(stored.get_slice(key).get_shape()) for key in stored.keys()}
+        strip = PUBLISHED.get(name, {}).get("strip", "")
+        shapes = {key.removeprefix(strip): shape for key, shape in shapes.items()}
         weights = {key: weight(key, shape) for key, shape in shapes.items()}
+        if name in PUBLISHED:
+            config_path = pathlib.Path(folder) / "config.json"
+            config_path.write_text(json.dumps(published(json.loads(config_path.read_text()), name)))
         if name in FOREIGN:
             weights, stored_shapes = foreign_weights(shapes, FOREIGN[name][2], sizes["num_attention_heads"], sizes["num_key_value_heads"])
         save_file(weights, path, metadata={"format": "pt"})
-        model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()
+        model = loader.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()
+        if name == "llama4-vision":
+            model = model.language_model  # transformers 5.24 fails around it where there is no image
         saved = json.loads((pathlib.Path(folder) / "config.json").read_text())
     if name in FOREIGN:
         saved, shapes = foreign_config(saved, *FOREIGN[name][:2]), stored_shapes

@@ -19,8 +19,9 @@
 namespace wick {
 namespace {
 
-// The mean of the hidden states of the text's tokens: what the head of the model is multiplied by.
-std::vector<float> embed(const LanguageModel& model, const std::vector<TokenId>& tokens, bool normalize) {
+// One vector of the hidden states of the text's tokens: what the head of the model is multiplied by.
+std::vector<float> embed(const LanguageModel& model, const std::vector<TokenId>& tokens, const std::optional<Pooling>& pooling,
+                         bool normalize) {
   const auto count = static_cast<int64_t>(tokens.size());
   const int64_t context = model.info().context_length;
   if (count > context)
@@ -28,7 +29,8 @@ std::vector<float> embed(const LanguageModel& model, const std::vector<TokenId>&
   const std::unique_ptr<KvPool> pool = model.new_pool(count);
   Batch batch;
   batch.add({}, 0, tokens, Batch::Results::none);
-  std::vector<float> result = model.forward(batch, *pool, {.result = ModelResult::pooled, .stop = {}}).to_vector<float>();
+  std::vector<float> result =
+      model.forward(batch, *pool, {.result = ModelResult::pooled, .pooling = pooling, .stop = {}}).to_vector<float>();
   double squares = 0;
   for (const float value : result) squares += double{value} * double{value};
   if (normalize && squares > 0) {
@@ -47,13 +49,15 @@ void embed_command(Console& console, const Arguments& arguments) {
   int threads = 0;
   Precision precision;
   bool plain = false;
+  std::optional<Pooling> pooling;
   Flags flags(
-      "Turns texts into vectors: the mean of a model's last hidden states over the tokens of a text, scaled to length 1. "
-      "One JSON object a text goes to standard output, or all vectors to a .npy file.",
+      "Turns texts into vectors: a model's last hidden states, of a text's tokens as one vector as the model's file says, or their mean, "
+      "scaled to length 1. One JSON object a text goes to standard output, or all vectors to a .npy file.",
       console);
   add_model(flags, model_name);
   add_text_list(flags, texts);
   flags.add_text("-o,--out,--output", "FILE", "write f32 [texts, hidden size] to this .npy file instead", out);
+  add_pooling(flags, pooling);
   flags.add_switch("--no-normalize", "do not scale the vectors to length 1", plain);
   add_precision(flags, precision);
   add_device(flags, device);
@@ -71,8 +75,8 @@ void embed_command(Console& console, const Arguments& arguments) {
   std::optional<NpyWriter> writer;
   if (!out.empty()) writer.emplace(out, DType::f32, Shape{static_cast<int64_t>(all.size()), info.width});
   for (size_t index = 0; index < all.size(); ++index) {
-    const std::vector<TokenId> tokens = encode_prompt(*loaded.tokenizer, info.name, all[index], false);
-    const std::vector<float> vector = embed(*loaded.model, tokens, !plain);
+    const std::vector<TokenId> tokens = encode_embedded(*loaded.tokenizer, info.name, all[index]);
+    const std::vector<float> vector = embed(*loaded.model, tokens, pooling, !plain);
     if (writer) {
       writer->append(std::as_bytes(std::span(vector)));
     } else {

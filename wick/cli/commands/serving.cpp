@@ -62,6 +62,7 @@ void add_engine_flags(Flags& flags, ServingOptions& options) {
       .group(kServingGroup);
   flags.add_integer("--kv-memory", "memory of the KV cache, in MiB (enough for --parallel requests of 1,024 tokens)", options.kv_mib, 1)
       .group(kServingGroup);
+  add_pooling(flags, options.engine.pooling).group(kServingGroup);
   flags.add_switch("--no-prefix-cache", "do not reuse the KV cache of prompts with a common prefix", options.no_prefix_cache)
       .group(kServingGroup);
   flags.add_integer("--cache-ram", "host memory in MiB for prefixes evicted from the KV cache (0)", options.cache_ram_mib, 0)

@@ -16,7 +16,7 @@ DecoderSpec describe_with_alibi(const ModelConfig& config, double most) {
         attention.rope = -1;
         attention.alibi = static_cast<float>(most);
         attention.clamp = clamp;
-        return config.layer(std::move(attention), config.ungated_feed_forward(), NormKind::layer);
+        return config.layer(std::move(attention), config.ungated_feed_forward(layer), NormKind::layer);
       },
       NormKind::layer);
 }

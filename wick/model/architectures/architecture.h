@@ -67,7 +67,8 @@ struct HuggingFaceForm {
   bool splits_qkv = false;         // GGUF files have three matrices in the place of attn_qkv
   int64_t inner_multiple = 0;      // of the hidden size: the feed-forward width where the configuration does not say
   double usual_rotary_factor = 1;
-  double yarn_log_unit = 0;  // what GGUF files multiply YaRN's mscale_all_dim by; 0: it is refused
+  bool turns_partly = false;  // partial_rotary_factor counts, as where there is a usual one; others turn whole heads, whatever it says
+  double yarn_log_unit = 0;   // what GGUF files multiply YaRN's mscale_all_dim by; 0: it is refused
 };
 
 struct Architecture {

@@ -10,7 +10,7 @@ DecoderSpec describe_bitnet(const ModelConfig& config) {
   return config.decoder([&](int64_t layer) {
     AttentionSpec attention = config.attention(layer);
     attention.sub_norm = config.norm("attn_sub_norm");
-    FeedForwardSpec feed_forward = config.feed_forward();
+    FeedForwardSpec feed_forward = config.feed_forward(layer);
     feed_forward.sub_norm = config.norm("ffn_sub_norm");
     return config.layer(std::move(attention), std::move(feed_forward));
   });
@@ -24,8 +24,12 @@ constexpr TensorRow kBitNetTensors[] = {
 
 }  // namespace
 
-const Architecture kBitNet = {
-    .name = "bitnet", .models = "BitNet b1.58 (first models)", .describe = describe_bitnet, .scaled_feed_forward = true};
+// llama.cpp knows the name "bitnet" alone, which folders are converted to; their activation is a key of its own.
+const Architecture kBitNet = {.name = "bitnet",
+                              .models = "BitNet b1.58",
+                              .describe = describe_bitnet,
+                              .scaled_feed_forward = true,
+                              .hugging_face = {.classes = kBitNetClasses, .tensors = kBitNetTensors, .tied_by_default = true}};
 const Architecture kBitNet25 = {.name = "bitnet-25",
                                 .models = "BitNet b1.58 2B4T",
                                 .describe = describe_bitnet,
@@ -35,7 +39,6 @@ const Architecture kBitNetB158 = {.name = "bitnet-b1.58",
                                   .models = "BitNet b1.58 2B4T",
                                   .describe = describe_bitnet,
                                   .activation = nn::ActivationKind::relu2,
-                                  .scaled_feed_forward = true,
-                                  .hugging_face = {.classes = kBitNetClasses, .tensors = kBitNetTensors, .tied_by_default = true}};
+                                  .scaled_feed_forward = true};
 
 }  // namespace wick

@@ -19,7 +19,7 @@ DecoderSpec describe_cohere(const ModelConfig& config) {
   DecoderSpec spec = config.decoder([&](int64_t layer) {
     AttentionSpec attention = config.attention(layer);
     if (norms) attention.head_norms = HeadNorms::own;
-    return config.parallel_layer(std::move(attention), config.feed_forward(), NormKind::layer);
+    return config.parallel_layer(std::move(attention), config.feed_forward(layer), NormKind::layer);
   });
   finish_cohere(config, spec);
   return spec;
@@ -33,7 +33,7 @@ DecoderSpec describe_cohere2(const ModelConfig& config) {
   DecoderSpec spec = own.decoder([&](int64_t layer) {
     AttentionSpec attention = own.attention(layer);
     if (!own.windowed[static_cast<size_t>(layer)]) attention.rope = -1;
-    return own.parallel_layer(std::move(attention), own.feed_forward(), NormKind::layer);
+    return own.parallel_layer(std::move(attention), own.feed_forward(layer), NormKind::layer);
   });
   finish_cohere(own, spec);
   return spec;
@@ -47,6 +47,13 @@ constexpr ConfigRow kCohereConfig[] = {
     {"logit_scale", ConfigRow::Use::read, "logit_scale"},
     {"use_qk_norm", ConfigRow::Use::harmless},              // the tensors tell
     {"_sliding_window_pattern", ConfigRow::Use::harmless},  // layer_types says it
+    {"layer_switch", ConfigRow::Use::harmless},             // sliding_window_pattern again
+    {"order_of_interleaved_layers", ConfigRow::Use::only_text, "local_attn_first"},
+    {"position_embedding_type", ConfigRow::Use::only_text, "rope_gptj"},
+    {"use_gated_activation", ConfigRow::Use::only_value, {}, 1},
+    {"use_parallel_block", ConfigRow::Use::only_value, {}, 1},
+    {"use_parallel_embedding", ConfigRow::Use::harmless},  // how training shares it between devices
+    {"use_embedding_sharing", ConfigRow::Use::harmless},   // tie_word_embeddings again
 };
 
 }  // namespace

@@ -20,7 +20,7 @@ DecoderSpec describe_exaone4(const ModelConfig& config) {
     AttentionSpec attention = own.attention(layer);
     attention.head_norms = HeadNorms::each_head;
     if (own.window > 0 && !own.windowed[static_cast<size_t>(layer)]) attention.rope = -1;
-    LayerSpec made = own.layer(std::move(attention), own.feed_forward());
+    LayerSpec made = own.layer(std::move(attention), own.feed_forward(layer));
     made.blocks[0].norm.reset();
     made.blocks[0].post_norm = own.norm("post_attention_norm");
     made.blocks[1].norm.reset();

@@ -10,8 +10,8 @@ DecoderSpec describe_falcon(const ModelConfig& config) {
   const bool sequential = config.keys.checkpoint().find_tensor("blk.0.ffn_norm.weight") != nullptr;
   return config.decoder(
       [&](int64_t layer) {
-        if (sequential) return config.layer(config.attention(layer), config.ungated_feed_forward(), NormKind::layer);
-        LayerSpec made = config.parallel_layer(config.attention(layer), config.ungated_feed_forward(), NormKind::layer);
+        if (sequential) return config.layer(config.attention(layer), config.ungated_feed_forward(layer), NormKind::layer);
+        LayerSpec made = config.parallel_layer(config.attention(layer), config.ungated_feed_forward(layer), NormKind::layer);
         if (!two) return made;
         // The second one is attention's, whatever its name.
         made.blocks[0].norm.reset();

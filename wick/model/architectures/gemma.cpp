@@ -7,7 +7,7 @@ namespace wick {
 namespace {
 
 DecoderSpec describe_gemma(const ModelConfig& config) {
-  DecoderSpec spec = config.decoder([&](int64_t layer) { return config.layer(config.attention(layer), config.feed_forward()); });
+  DecoderSpec spec = config.decoder([&](int64_t layer) { return config.layer(config.attention(layer), config.feed_forward(layer)); });
   spec.embedding_scale = std::sqrt(static_cast<float>(config.hidden_size));
   return spec;
 }

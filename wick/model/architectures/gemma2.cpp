@@ -24,7 +24,7 @@ DecoderSpec describe_gemma2(const ModelConfig& config) {
   DecoderSpec spec = own.decoder([&](int64_t layer) {
     AttentionSpec attention = own.attention(layer);
     attention.softcap = own.cap_or("attn_logit_softcapping", kDefaultAttentionCap);
-    LayerSpec made = own.layer(std::move(attention), own.feed_forward());
+    LayerSpec made = own.layer(std::move(attention), own.feed_forward(layer));
     made.blocks[0].post_norm = own.norm("post_attention_norm");
     made.blocks[1].post_norm = own.norm("post_ffw_norm");
     return made;

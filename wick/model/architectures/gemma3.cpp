@@ -26,7 +26,7 @@ DecoderSpec describe_gemma3(const ModelConfig& config) {
     attention.head_norms = HeadNorms::each_head;
     attention.softcap = own.cap_or("attn_logit_softcapping", 0);
     attention.rope = own.window > 0 && own.windowed[static_cast<size_t>(layer)] ? 1 : 0;
-    LayerSpec made = own.layer(std::move(attention), own.feed_forward());
+    LayerSpec made = own.layer(std::move(attention), own.feed_forward(layer));
     made.blocks[0].post_norm = own.norm("post_attention_norm");
     made.blocks[1].post_norm = own.norm("post_ffw_norm");
     return made;
@@ -48,6 +48,17 @@ constexpr ConfigRow kGemma3Config[] = {
     {"attn_logit_softcapping", ConfigRow::Use::zero_if_null, "attn_logit_softcapping"},
     {"final_logit_softcapping", ConfigRow::Use::zero_if_null, "final_logit_softcapping"},
     {"_sliding_window_pattern", ConfigRow::Use::harmless},  // layer_types says it
+    // Transformers' values, which configurations of the models that read images leave out.
+    {"Gemma3ForCausalLM", ConfigRow::Use::of_class, "embedding_length", 2304},
+    {"Gemma3ForCausalLM", ConfigRow::Use::of_class, "feed_forward_length", 9216},
+    {"Gemma3ForCausalLM", ConfigRow::Use::of_class, "block_count", 26},
+    {"Gemma3ForCausalLM", ConfigRow::Use::of_class, "attention.head_count", 8},
+    {"Gemma3ForCausalLM", ConfigRow::Use::of_class, "attention.head_count_kv", 4},
+    {"Gemma3ForCausalLM", ConfigRow::Use::of_class, "attention.key_length", 256},
+    {"Gemma3ForCausalLM", ConfigRow::Use::of_class, "attention.scale", 0.0625},
+    {"Gemma3ForCausalLM", ConfigRow::Use::of_class, "attention.sliding_window", 4096},
+    {"Gemma3ForCausalLM", ConfigRow::Use::of_class, "context_length", 131072},
+    {"Gemma3ForCausalLM", ConfigRow::Use::of_class, "rope.freq_base", 1e6},
 };
 constexpr TensorRow kGemma3Tensors[] = {
     {"model.layers.{}.post_attention_layernorm.weight", "blk.{}.post_attention_norm.weight"},

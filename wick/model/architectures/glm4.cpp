@@ -10,7 +10,7 @@ DecoderSpec describe_glm4(const ModelConfig& config) {
   const GgufArray* sections = config.keys.checkpoint().find_array(config.keys.key("rope.dimension_sections"));
   if (sections != nullptr && sections->size > 1 && sections->to_vector<int64_t>()[0] > 0) own.rope_style = RopeStyle::half_split;
   return own.decoder([&](int64_t layer) {
-    LayerSpec made = config.layer(config.attention(layer), config.feed_forward());
+    LayerSpec made = config.layer(config.attention(layer), config.feed_forward(layer));
     made.blocks[0].post_norm = config.norm("post_attention_norm");
     made.blocks[1].post_norm = config.norm("post_ffw_norm");
     return made;

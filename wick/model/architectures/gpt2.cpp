@@ -13,7 +13,7 @@ DecoderSpec describe_gpt2(const ModelConfig& config) {
         AttentionSpec attention = config.attention(layer);
         attention.rope = -1;
         if (inverse) attention.scale /= static_cast<float>(layer + 1);
-        return config.layer(std::move(attention), config.ungated_feed_forward(), NormKind::layer);
+        return config.layer(std::move(attention), config.ungated_feed_forward(layer), NormKind::layer);
       },
       NormKind::layer);
   spec.learned_positions = true;

@@ -7,7 +7,7 @@ namespace {
 
 DecoderSpec describe_gptj(const ModelConfig& config) {
   return config.decoder(
-      [&](int64_t layer) { return config.parallel_layer(config.attention(layer), config.ungated_feed_forward(), NormKind::layer); },
+      [&](int64_t layer) { return config.parallel_layer(config.attention(layer), config.ungated_feed_forward(layer), NormKind::layer); },
       NormKind::layer);
 }
 

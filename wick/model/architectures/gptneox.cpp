@@ -9,8 +9,8 @@ DecoderSpec describe_gptneox(const ModelConfig& config) {
   const bool parallel = config.keys.find_flag("use_parallel_residual").value_or(true);
   return config.decoder(
       [&](int64_t layer) {
-        if (!parallel) return config.layer(config.attention(layer), config.ungated_feed_forward(), NormKind::layer);
-        LayerSpec made = config.parallel_layer(config.attention(layer), config.ungated_feed_forward(), NormKind::layer);
+        if (!parallel) return config.layer(config.attention(layer), config.ungated_feed_forward(layer), NormKind::layer);
+        LayerSpec made = config.parallel_layer(config.attention(layer), config.ungated_feed_forward(layer), NormKind::layer);
         made.blocks[0].norm.reset();
         made.blocks[0].parts[0].norm = config.norm("attn_norm", NormKind::layer);
         made.blocks[0].parts[1].norm = config.norm("ffn_norm", NormKind::layer);

@@ -5,7 +5,7 @@ namespace wick {
 namespace {
 
 DecoderSpec describe_plain(const ModelConfig& config) {
-  return config.decoder([&](int64_t layer) { return config.layer(config.attention(layer), config.feed_forward()); });
+  return config.decoder([&](int64_t layer) { return config.layer(config.attention(layer), config.feed_forward(layer)); });
 }
 
 // ERNIE 4.5's bias behind attention counts in folders, and in files that say so: llama.cpp's are run without it.
@@ -14,7 +14,7 @@ DecoderSpec describe_ernie(const ModelConfig& config) {
   DecoderSpec spec = config.decoder([&](int64_t layer) {
     AttentionSpec attention = config.attention(layer);
     attention.output_bias = biased;
-    return config.layer(std::move(attention), config.feed_forward());
+    return config.layer(std::move(attention), config.feed_forward(layer));
   });
   if (!biased) spec.unused = {".attn_output.bias"};
   return spec;
@@ -23,7 +23,7 @@ DecoderSpec describe_ernie(const ModelConfig& config) {
 // Seed-OSS's GGUF files call the feed-forward part's norm post_attention_norm.
 DecoderSpec describe_seed_oss(const ModelConfig& config) {
   return config.decoder([&](int64_t layer) {
-    LayerSpec made = config.layer(config.attention(layer), config.feed_forward());
+    LayerSpec made = config.layer(config.attention(layer), config.feed_forward(layer));
     made.blocks[1].norm = config.norm("post_attention_norm");
     return made;
   });
@@ -31,12 +31,12 @@ DecoderSpec describe_seed_oss(const ModelConfig& config) {
 
 // A feed-forward part without a gate.
 DecoderSpec describe_arcee(const ModelConfig& config) {
-  return config.decoder([&](int64_t layer) { return config.layer(config.attention(layer), config.ungated_feed_forward()); });
+  return config.decoder([&](int64_t layer) { return config.layer(config.attention(layer), config.ungated_feed_forward(layer)); });
 }
 
 DecoderSpec describe_nemotron(const ModelConfig& config) {
   return config.decoder(
-      [&](int64_t layer) { return config.layer(config.attention(layer), config.ungated_feed_forward(), NormKind::layer); },
+      [&](int64_t layer) { return config.layer(config.attention(layer), config.ungated_feed_forward(layer), NormKind::layer); },
       NormKind::layer);
 }
 

@@ -14,7 +14,7 @@ DecoderSpec describe_olmo(const ModelConfig& config) {
       [&](int64_t layer) {
         AttentionSpec attention = config.attention(layer);
         attention.clamp = clamp;
-        LayerSpec made = config.layer(std::move(attention), config.feed_forward(), NormKind::layer);
+        LayerSpec made = config.layer(std::move(attention), config.feed_forward(layer), NormKind::layer);
         for (BlockSpec& block : made.blocks) block.norm->bare = true;
         return made;
       },
@@ -33,7 +33,7 @@ DecoderSpec describe_olmo2(const ModelConfig& config) {
     AttentionSpec attention = own.attention(layer);
     attention.head_norms = HeadNorms::all_heads;
     attention.rope = own.window > 0 && own.windowed[static_cast<size_t>(layer)] ? 1 : 0;
-    LayerSpec made = config.layer(std::move(attention), config.feed_forward());
+    LayerSpec made = config.layer(std::move(attention), config.feed_forward(layer));
     made.blocks[0].norm.reset();
     made.blocks[0].post_norm = config.norm("post_attention_norm");
     made.blocks[1].norm.reset();

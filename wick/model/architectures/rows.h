@@ -9,7 +9,9 @@
 #define WICK_ARCHITECTURES(ROW) \
   ROW(kLlama) \
   ROW(kQwen2) \
+  ROW(kQwen2Vl) \
   ROW(kQwen3) \
+  ROW(kQwen3Vl) \
   ROW(kGemma) \
   ROW(kGemma2) \
   ROW(kGemma3) \

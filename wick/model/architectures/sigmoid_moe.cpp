@@ -198,6 +198,6 @@ const Architecture kMiniMaxM2 = {
     .describe = describe_minimax_m2,
     .experts = true,
     .keys = kSharedExpertKeys,
-    .hugging_face = {.classes = kMiniMaxM2Classes, .config = kMiniMaxM2Config, .tensors = kSharedExpertTensors}};
+    .hugging_face = {.classes = kMiniMaxM2Classes, .config = kMiniMaxM2Config, .tensors = kSharedExpertTensors, .turns_partly = true}};
 
 }  // namespace wick

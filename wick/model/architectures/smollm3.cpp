@@ -12,7 +12,7 @@ DecoderSpec describe_smollm3(const ModelConfig& config) {
   return config.decoder([&](int64_t layer) {
     AttentionSpec attention = config.attention(layer);
     if (!rotated[static_cast<size_t>(layer)]) attention.rope = -1;
-    return config.layer(std::move(attention), config.feed_forward());
+    return config.layer(std::move(attention), config.feed_forward(layer));
   });
 }
 

@@ -13,8 +13,8 @@ DecoderSpec describe_stablelm(const ModelConfig& config) {
       [&](int64_t layer) {
         AttentionSpec attention = config.attention(layer);
         if (norms) attention.head_norms = HeadNorms::own;
-        if (parallel) return config.parallel_layer(std::move(attention), config.feed_forward(), NormKind::layer);
-        return config.layer(std::move(attention), config.feed_forward(), NormKind::layer);
+        if (parallel) return config.parallel_layer(std::move(attention), config.feed_forward(layer), NormKind::layer);
+        return config.layer(std::move(attention), config.feed_forward(layer), NormKind::layer);
       },
       NormKind::layer);
 }

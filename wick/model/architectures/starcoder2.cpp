@@ -6,7 +6,7 @@ namespace {
 
 DecoderSpec describe_starcoder2(const ModelConfig& config) {
   return config.decoder(
-      [&](int64_t layer) { return config.layer(config.attention(layer), config.ungated_feed_forward(), NormKind::layer); },
+      [&](int64_t layer) { return config.layer(config.attention(layer), config.ungated_feed_forward(layer), NormKind::layer); },
       NormKind::layer);
 }
 

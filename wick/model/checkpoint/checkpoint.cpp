@@ -236,7 +236,8 @@ SpecialTokens special_tokens_of(const GgufFile& file) {
 std::shared_ptr<const Tokenizer> load_tokenizer(const Checkpoint& checkpoint) {
   if (checkpoint.gguf() == nullptr) return Tokenizer::load(checkpoint.folder());
   const auto json = checkpoint.find_string("tokenizer.huggingface.json");
-  if (json && checkpoint.find("tokenizer.ggml.model") == nullptr) {
+  // Where both are there, the keys are the JSON's as far as GGUF has them.
+  if (json) {
     return parse_tokenizer(*json, checkpoint.name(), special_tokens_of(*checkpoint.gguf()));
   }
   return Tokenizer::from_gguf(*checkpoint.gguf());

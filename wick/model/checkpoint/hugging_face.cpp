@@ -7,6 +7,7 @@
 #include "wick/base/fail.h"
 #include "wick/formats/printable.h"
 #include "wick/model/checkpoint/generation_config.h"
+#include "wick/model/checkpoint/sentence_transformers.h"
 
 namespace wick {
 namespace {
@@ -117,7 +118,7 @@ Checkpoint open_hugging_face(const std::filesystem::path& path) {
   stored.require_all();
   if (config.architecture->hugging_face.qkv_by_group) count_kv_heads(config, stored);
   Checkpoint::Folder folder{.path = path, .architecture = config.architecture};
-  add_folder_tensors(folder, stored, config);
+  const bool has_head = add_folder_tensors(folder, stored, config);
   add_factors(folder, "rope_factors_long.weight", std::move(config.long_factors));
   add_factors(folder, "rope_factors_short.weight", std::move(config.short_factors));
   check_biases(folder, config.attention_bias, {"blk.0.attn_q.bias", "blk.0.attn_qkv.bias", "blk.0.attn_kv_a_mqa.bias"}, "attention_bias");
@@ -128,7 +129,9 @@ Checkpoint open_hugging_face(const std::filesystem::path& path) {
   folder.metadata = std::move(config.metadata);
   for (const auto& [key, origin] : config.origins) folder.origins.emplace(key, "config.json: " + origin);
   folder.values = std::move(config.values);
+  if (!has_head) folder.metadata.emplace_back(std::string(config.architecture->name) + ".headless", GgufValue{true});
   add_generation_config(folder);
+  add_sentence_transformers(folder);
   Checkpoint checkpoint(std::move(folder));
   check_vocabulary_size(checkpoint, *config.architecture);
   return checkpoint;

@@ -16,6 +16,7 @@
 #include "wick/formats/sharded_safetensors.h"
 #include "wick/model/architectures/architecture.h"
 #include "wick/model/checkpoint/checkpoint.h"
+#include "wick/model/checkpoint/hugging_face_quantized.h"
 
 namespace wick {
 
@@ -33,8 +34,13 @@ struct TranslatedConfig {
   std::map<std::string, std::string, std::less<>> origins = {};  // canonical key to the configuration's
   std::shared_ptr<const void> values = {};                       // keeps texts and arrays alive
   bool tied = false;                                             // the embedding is the head
+  bool ties_by_word = false;                                     // the configuration says so, rather than its class
+  bool base_class = false;                                       // the class has no head: its tensors need not have one
+  bool reads_media = false;                                      // the text model is a part of one that reads images or sound too
   // Whether queries, keys, values and the output, or the feed-forward part, have biases; none where the configuration does not say.
   std::optional<bool> attention_bias = {}, feed_forward_bias = {};
+
+  std::optional<QuantizationConfig> quantization = {};  // none: matrices are stored as they are
 
   // longrope's divisors, which are tensors in GGUF files.
   std::vector<float> short_factors = {}, long_factors = {};
@@ -56,11 +62,18 @@ struct CanonicalTensor {
   int64_t expert = -1;  // its place in the stack of that name; -1: it is no part of one
 };
 [[nodiscard]] CanonicalTensor canonical_tensor(std::string_view stored, const HuggingFaceForm& form);
+// The name that the tables have for it: with the base model's prefix ("model."), which folders of a base model omit, and without those of
+// a model around it ("language_model.").
+[[nodiscard]] std::string name_in_tables(std::string_view stored, const HuggingFaceForm& form);
+// What a folder calls the tensor; empty where the tables have no name.
+[[nodiscard]] std::string stored_name_of(std::string_view canonical, const HuggingFaceForm& form);
 
-// Adds the folder's tensors under their canonical names. Errors: corrupt_file where two mean the same, or experts are missing; not_found
-// without a head.
-void add_folder_tensors(Checkpoint::Folder& folder, const ShardedSafetensors& stored, const TranslatedConfig& config);
+// Adds the folder's tensors under their canonical names. Those of images and sound are left out, with a warning. Returns whether there is a
+// head. Errors: corrupt_file where two mean the same, or experts are missing; not_found without a head that there should be.
+bool add_folder_tensors(Checkpoint::Folder& folder, const ShardedSafetensors& stored, const TranslatedConfig& config);
 
+// The class that has the same text model alone as a "text_config" with this "model_type"; empty where Wick runs none.
+[[nodiscard]] std::string_view class_of_text_model(std::string_view model_type);
 // Rows of config.json that all architectures share.
 [[nodiscard]] std::span<const ConfigRow> shared_config_rows();
 

@@ -4,15 +4,17 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <deque>
 
 #include "wick/base/fail.h"
 #include "wick/base/json.h"
 #include "wick/base/log.h"
-#include "wick/base/suggest.h"
 #include "wick/formats/printable.h"
 #include "wick/formats/strict_json.h"
 #include "wick/model/checkpoint/hugging_face.h"
+#include "wick/model/checkpoint/hugging_face_families.h"
+#include "wick/model/checkpoint/hugging_face_quantization.h"
 
 namespace wick {
 namespace {
@@ -68,12 +70,14 @@ struct Values {
 
 class ConfigTranslator {
  public:
-  ConfigTranslator(const Json& json, const std::string& name) : json_(json), name_(name), values_(std::make_shared<Values>()) {}
+  // `prefix`: of the configuration's keys, where it is a part of another one.
+  ConfigTranslator(const Json& json, const std::string& name, std::string prefix)
+      : json_(json), name_(name), prefix_(std::move(prefix)), values_(std::make_shared<Values>()) {}
 
   TranslatedConfig translate();
 
  private:
-  const Architecture& find_own_architecture() const;
+  const Architecture& find_own_architecture();
   void translate_key(const std::string& key, const Json& value);
   [[nodiscard]] bool has_rows_of(const std::string& object) const;
   [[nodiscard]] bool has_own_row(std::string_view key) const {
@@ -91,6 +95,8 @@ class ConfigTranslator {
   void translate_scaling(const std::string& origin, const Json& rope, const std::string& type);
   void translate_mscale(const std::string& origin, const Json& rope, double factor);
   void translate_longrope(const std::string& origin, const Json& rope);
+  void translate_sections(const std::string& origin, const Json& rope);
+  void translate_dual_chunks();
   void translate_windows();
   void read_flags();
   void add_values_of_class();
@@ -117,16 +123,19 @@ class ConfigTranslator {
   [[nodiscard]] double positive(const std::string& origin, const Json& object, const char* key) const;
   [[nodiscard]] uint64_t whole_number(const std::string& key, const Json& value) const;
   [[noreturn]] void refuse(const std::string& key, const std::string& value, std::string_view why) const {
-    fail(ErrorCode::unsupported, "{}: {} = {}: {}", name_, printable_name(key), value, why);
+    fail(ErrorCode::unsupported, "{}: {} = {}: {}", name_, printable_name(prefix_ + key), value, why);
   }
 
   const Json& json_;
   const std::string& name_;
+  std::string prefix_;
+  std::string class_;
   std::shared_ptr<Values> values_;
   TranslatedConfig result_;
   std::vector<std::string> unknown_;
   bool rotary_factor_said_ = false;
-  int64_t inner_multiple_ = 0;  // 0: the architecture's
+  bool rope_is_scaled_ = false;  // by another type than "default"
+  int64_t inner_multiple_ = 0;   // 0: the architecture's
 };
 
 TranslatedConfig ConfigTranslator::translate() {
@@ -137,9 +146,13 @@ TranslatedConfig ConfigTranslator::translate() {
   for (const auto& [key, value] : json_.items()) translate_key(key, value);
   add_values_of_class();
   translate_rope();
+  translate_dual_chunks();
   translate_windows();
   read_flags();
   add_defaults();
+  if (!prefix_.empty()) {
+    for (auto& [key, origin] : result_.origins) origin.insert(0, prefix_);
+  }
   if (!unknown_.empty()) {
     const size_t count = unknown_.size();
     unknown_.resize(std::min<size_t>(count, 4));
@@ -149,28 +162,27 @@ TranslatedConfig ConfigTranslator::translate() {
   return std::move(result_);
 }
 
-const Architecture& ConfigTranslator::find_own_architecture() const {
-  std::vector<std::string> known;
-  for (const Architecture* architecture : architectures()) {
-    for (const std::string_view each : architecture->hugging_face.classes) known.emplace_back(each);
-  }
+const Architecture& ConfigTranslator::find_own_architecture() {
   const Json* classes = find("architectures");
   if (classes == nullptr || !classes->is_array() || classes->empty() || !classes->front().is_string()) {
+    std::vector<std::string> known;
+    for (const Architecture* architecture : architectures()) {
+      for (const std::string_view each : architecture->hugging_face.classes) known.emplace_back(each);
+    }
     fail(ErrorCode::corrupt_file, "{}: no list 'architectures' with the name of a class; this version runs {}", name_,
          fmt::join(known, ", "));
   }
   const auto& name = classes->front().get_ref<const std::string&>();
-  if (const Architecture* found = find_architecture_of_class(name)) return *found;
-  std::sort(known.begin(), known.end(), [&](const std::string& left, const std::string& right) {
-    return edit_distance(name.substr(0, 80), left) < edit_distance(name.substr(0, 80), right);
-  });
-  const size_t nearest = std::min<size_t>(3, known.size());
-  fail(ErrorCode::unsupported, "{}: architectures = {} is not supported; the nearest that are: {} (docs/models.md has all)", name_,
-       printable(name), fmt::join(known.begin(), known.begin() + static_cast<std::ptrdiff_t>(nearest), ", "));
+  class_ = class_with_head(name);
+  result_.base_class = class_ != name;
+  if (const Architecture* found = find_architecture_of_class(class_)) return *found;
+  fail_class(name_, "architectures", name);
 }
 
 bool ConfigTranslator::is_special(std::string_view key) const {
-  constexpr std::array<std::string_view, 17> kSpecial = {"architectures",
+  constexpr std::array<std::string_view, 19> kSpecial = {"architectures",
+                                                         "is_causal",
+                                                         "dual_chunk_attention_config",
                                                          "tie_word_embeddings",
                                                          "rope_theta",
                                                          "rope_scaling",
@@ -191,6 +203,12 @@ bool ConfigTranslator::is_special(std::string_view key) const {
 }
 
 void ConfigTranslator::translate_key(const std::string& key, const Json& value) {
+  if (key == "quantization_config" && !has_own_row(key) && !has_rows_of(key)) {
+    if (!says_nothing(value)) result_.quantization = read_quantization(value, name_, prefix_);
+    return;
+  }
+  // MLX's, which has no other name.
+  if (key == "quantization" && value.is_object()) fail_quantization(name_, prefix_ + key, "MLX");
   if (!has_own_row(key) && is_special(key)) return;
   const auto find_row = [&](std::span<const ConfigRow> rows) -> const ConfigRow* {
     const auto row = std::find_if(rows.begin(), rows.end(), [&](const ConfigRow& each) { return each.key == key; });
@@ -261,10 +279,9 @@ void ConfigTranslator::translate_row(const ConfigRow& row, const Json& value) {
 }
 
 void ConfigTranslator::add_values_of_class() {
-  const auto& name = json_.at("architectures").front().get_ref<const std::string&>();
   for (const ConfigRow& row : result_.architecture->hugging_face.config) {
     const bool flag = row.use == ConfigRow::Use::flag_of_class;
-    if ((row.use != ConfigRow::Use::of_class && !flag) || row.key != name || has(row.canonical)) continue;
+    if ((row.use != ConfigRow::Use::of_class && !flag) || row.key != class_ || has(row.canonical)) continue;
     const bool whole = row.neutral == std::floor(row.neutral);
     add(row.canonical, "architectures",
         flag    ? GgufValue{row.neutral != 0}
@@ -328,9 +345,22 @@ double ConfigTranslator::positive(const std::string& origin, const Json& object,
   return *number;
 }
 
+// "default" where a RoPE object says nothing. The newer key counts more.
+std::string rope_type_of(const Json& rope) {
+  std::string type = "default";
+  for (const char* key : {"type", "rope_type"}) {
+    if (const auto found = rope.find(key); found != rope.end() && found->is_string()) type = found->get<std::string>();
+  }
+  // Of a text, the positions of all three parts of the heads are the same (Wang et al. 2024).
+  return type == "mrope" ? "default" : type;
+}
+
 void ConfigTranslator::translate_rope() {
   const Json* parameters = find("rope_parameters");
   const Json* scaling = find("rope_scaling");
+  for (const Json* object : {parameters, scaling}) {
+    if (object != nullptr && object->is_object()) rope_is_scaled_ = rope_is_scaled_ || rope_type_of(*object) != "default";
+  }
   if (const Json* theta = find("rope_theta")) add_json("rope.freq_base", "rope_theta", *theta);
   if (const Json* theta = find("rope_local_base_freq")) add_json("rope.freq_base_swa", "rope_local_base_freq", *theta);
   // By its names of several years.
@@ -362,17 +392,59 @@ void ConfigTranslator::translate_rope_object(const std::string& origin, const Js
   if (const auto factor = rope.find("partial_rotary_factor"); factor != rope.end() && !factor->is_null()) {
     translate_rotary_factor(origin + ".partial_rotary_factor", *factor);
   }
-  std::string type = "default";
-  for (const char* key : {"type", "rope_type"}) {
-    if (const auto found = rope.find(key); found != rope.end() && found->is_string()) type = found->get<std::string>();
-  }
+  translate_sections(origin, rope);
+  const std::string type = rope_type_of(rope);
   if (type != "default") translate_scaling(origin, rope, type);
+}
+
+// The parts of heads that turn by the time, height and width of an image's positions: GGUF files have four.
+void ConfigTranslator::translate_sections(const std::string& origin, const Json& rope) {
+  const auto found = rope.find("mrope_section");
+  if (found == rope.end() || found->is_null()) return;
+  const std::string key = origin + ".mrope_section";
+  const auto keys = result_.architecture->keys;
+  const bool known = std::any_of(keys.begin(), keys.end(), [](const KeyRule& rule) { return rule.name == "rope.dimension_sections"; });
+  const bool numbers = found->is_array() && found->size() == 3 && std::all_of(found->begin(), found->end(), [](const Json& part) {
+                         return part.is_number_unsigned() && part.get<uint64_t>() < (1U << 16);
+                       });
+  if (!known || !numbers) refuse(key, shown(*found), known ? "three numbers are needed" : "this version has no such parts for the class");
+  std::array<int32_t, 4> sections{};
+  for (size_t part = 0; part < 3; ++part) sections[part] = found->at(part).get<int32_t>();
+  std::vector<std::byte>& bytes = values_->arrays.emplace_back(sizeof(sections));
+  std::memcpy(bytes.data(), sections.data(), sizeof(sections));
+  add("rope.dimension_sections", key,
+      {GgufArray{.element_type = GgufType::i32, .size = sections.size(), .packed = bytes, .strings = {}, .arrays = {}}});
+}
+
+// Qwen 2.5's way to contexts beyond what it was trained on (An et al. 2024): within the first chunk its scores are the usual ones.
+void ConfigTranslator::translate_dual_chunks() {
+  const char* const name = "dual_chunk_attention_config";
+  const Json* config = find(name);
+  if (config == nullptr || says_nothing(*config)) return;
+  if (!config->is_object()) refuse(name, shown(*config), "an object is needed");
+  const double chunk = positive(name, *config, "chunk_size"), local = positive(name, *config, "local_size");
+  if (chunk <= local) refuse(std::string(name) + ".chunk_size", shown(config->at("chunk_size")), "it must be above local_size");
+  const GgufValue* context = result_.find(canonical_key("context_length"));
+  const auto within = static_cast<uint64_t>(chunk - local);
+  if (context == nullptr || as_uint(*context).value_or(0) <= within) return;
+  log_warning("{}: {}{} is not computed: the context ends at {} tokens, where attention by chunks would begin", name_, prefix_, name,
+              within);
+  add("context_length", std::string(name) + ".chunk_size", {within});
 }
 
 void ConfigTranslator::translate_rotary_factor(const std::string& origin, const Json& value) {
   const double share = number_of(value).value_or(0);
   if (value.is_boolean() || !(share > 0) || share > 1) refuse(origin, shown(value), "a positive number up to 1 is needed");
   rotary_factor_said_ = true;
+  const HuggingFaceForm& form = result_.architecture->hugging_face;
+  if (!form.turns_partly && form.usual_rotary_factor == 1) {
+    if (share != 1 && rope_is_scaled_) {
+      refuse(origin, shown(value), fmt::format("{} turns whole heads, and its scaled RoPE would have fewer frequencies", class_));
+    }
+    // As transformers does: this class's rotation does not read the key.
+    if (share != 1) log_warning("{}: {}{} = {} is not used: {} turns whole heads", name_, prefix_, origin, shown(value), class_);
+    return;
+  }
   result_.origins[kRotaryFactor] = origin;
   std::erase_if(result_.metadata, [](const auto& entry) { return entry.first == kRotaryFactor; });
   result_.metadata.emplace_back(kRotaryFactor, GgufValue{share});
@@ -529,7 +601,12 @@ void ConfigTranslator::read_flags() {
     if (!value->is_boolean()) refuse(key, shown(*value), "true or false is needed");
     return value->get<bool>();
   };
-  result_.tied = flag("tie_word_embeddings").value_or(result_.architecture->hugging_face.tied_by_default);
+  const std::optional<bool> tied = flag("tie_word_embeddings");
+  result_.ties_by_word = tied.value_or(false);
+  result_.tied = tied.value_or(result_.architecture->hugging_face.tied_by_default);
+  if (flag("is_causal") == false) {
+    refuse("is_causal", "false", "tokens would see those behind them; this version computes causal attention alone, in GGUF files too");
+  }
   result_.attention_bias = flag("attention_bias");
   result_.feed_forward_bias = flag("mlp_bias");
   if (find("query_pre_attn_scalar") != nullptr) {
@@ -576,6 +653,17 @@ void ConfigTranslator::add_json(std::string_view canonical, const std::string& o
   if (list && std::all_of(value.begin(), value.end(), [&](const Json& each) { return each == value.front(); })) {
     return add_json(canonical, origin, value.front());
   }
+  const bool by_layer = canonical == "attention.head_count" || canonical == "attention.head_count_kv" || canonical == "feed_forward_length";
+  const auto is_size = [](const Json& each) { return each.is_number_unsigned() && each.get<uint64_t>() < (uint64_t{1} << 31); };
+  if (list && by_layer && std::all_of(value.begin(), value.end(), is_size)) {
+    std::vector<std::byte>& bytes = values_->arrays.emplace_back(value.size() * sizeof(int32_t));
+    for (size_t layer = 0; layer < value.size(); ++layer) {
+      const auto size = value.at(layer).get<int32_t>();
+      std::memcpy(bytes.data() + layer * sizeof(size), &size, sizeof(size));
+    }
+    return add(canonical, origin,
+               {GgufArray{.element_type = GgufType::i32, .size = value.size(), .packed = bytes, .strings = {}, .arrays = {}}});
+  }
   refuse(origin, shown(value), "a number or a text is needed, or a list with the same number for each layer");
 }
 
@@ -595,7 +683,16 @@ TranslatedConfig parse_model_config(std::span<const std::byte> text, const std::
   const Json json =
       parse_strict_json(text, kMaxDepth, {.file = name, .part = "configuration", .first_byte = 0, .remedy = "download it again"});
   if (!json.is_object()) fail(ErrorCode::corrupt_file, "{}: no JSON object; download the configuration again", name);
-  return ConfigTranslator(json, name).translate();
+  if (const std::optional<Json> part = text_part(json, name)) {
+    TranslatedConfig config = ConfigTranslator(*part, name, std::string(kTextConfig) + ".").translate();
+    config.reads_media = true;
+    // Such configurations do not say it, and their folders have a head where there is one.
+    config.tied = config.tied || !part->contains("tie_word_embeddings");
+    return config;
+  }
+  TranslatedConfig config = ConfigTranslator(json, name, "").translate();
+  config.reads_media = json.contains("vision_config") || json.contains("audio_config");
+  return config;
 }
 
 }  // namespace wick

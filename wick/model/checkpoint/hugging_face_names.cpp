@@ -63,6 +63,15 @@ constexpr std::array kSharedConfig = {
     config_harmless("id2label"),
     config_harmless("label2id"),
     config_harmless("num_labels"),
+    // Parts around a text model, which the tensors tell or which only pictures and sound use.
+    config_harmless("vision_config"),
+    config_harmless("audio_config"),
+    config_harmless("image_token_id"),
+    config_harmless("video_token_id"),
+    config_harmless("image_token_index"),
+    config_harmless("vision_token_id"),
+    config_harmless("vision_start_token_id"),
+    config_harmless("vision_end_token_id"),
     // Losses of a mixture of experts.
     config_harmless("output_router_logits"),
     config_harmless("router_aux_loss_coef"),
@@ -77,7 +86,6 @@ constexpr std::array kSharedConfig = {
     config_only("add_cross_attention", 0),
     config_only("use_bidirectional_attention", 0),
     config_only("clip_qkv", 0),
-    config_only("quantization_config", 0),
 };
 
 // Of Llama's form, which most others share.
@@ -153,11 +161,55 @@ std::string with_layer(std::string_view canonical, const Pattern& pattern) {
 
 std::span<const ConfigRow> shared_config_rows() { return kSharedConfig; }
 
-CanonicalTensor canonical_tensor(std::string_view stored, const HuggingFaceForm& form) {
-  const Pattern pattern = pattern_of(stored);
+namespace {
+
+constexpr std::string_view kEmbedding = "token_embd.weight";
+
+const TensorRow* find_row(const HuggingFaceForm& form, std::string_view name) {
+  const Pattern pattern = pattern_of(name);
   const TensorRow* row = find_row(form.tensors, pattern.text);
-  if (row == nullptr) row = find_row(kSharedTensors, pattern.text);
+  return row != nullptr ? row : find_row(kSharedTensors, pattern.text);
+}
+
+// Of the base model, whose tensors have it in a model with a head: "model.", "transformer.".
+std::string_view base_prefix(const HuggingFaceForm& form) {
+  for (const std::span<const TensorRow> rows : {form.tensors, std::span<const TensorRow>(kSharedTensors)}) {
+    const auto row = std::find_if(rows.begin(), rows.end(), [](const TensorRow& each) { return each.canonical == kEmbedding; });
+    if (row != rows.end()) return row->stored.substr(0, row->stored.find('.') + 1);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string name_in_tables(std::string_view stored, const HuggingFaceForm& form) {
+  // Around the text model, as transformers has called it.
+  constexpr std::array<std::string_view, 5> kAround = {"", "language_model.", "model.language_model.", "model.text_model.", "text_model."};
+  const std::string_view base = base_prefix(form);
+  for (const std::string_view around : kAround) {
+    if (!stored.starts_with(around)) continue;
+    const std::string_view inner = stored.substr(around.size());
+    if (find_row(form, inner) != nullptr) return std::string(inner);
+    if (std::string with_base = std::string(base) + std::string(inner); find_row(form, with_base) != nullptr) return with_base;
+    if (inner.starts_with(base) && find_row(form, inner.substr(base.size())) != nullptr) return std::string(inner.substr(base.size()));
+  }
+  return std::string(stored);
+}
+
+std::string stored_name_of(std::string_view canonical, const HuggingFaceForm& form) {
+  const Pattern pattern = pattern_of(canonical);
+  for (const std::span<const TensorRow> rows : {form.tensors, std::span<const TensorRow>(kSharedTensors)}) {
+    const auto row = std::find_if(rows.begin(), rows.end(), [&](const TensorRow& each) { return each.canonical == pattern.text; });
+    if (row != rows.end()) return with_layer(row->stored, pattern);
+  }
+  return {};
+}
+
+CanonicalTensor canonical_tensor(std::string_view stored, const HuggingFaceForm& form) {
+  const std::string name = name_in_tables(stored, form);
+  const TensorRow* row = find_row(form, name);
   if (row == nullptr) return {.name = std::string(stored), .second = {}};
+  const Pattern pattern = pattern_of(name);
   CanonicalTensor tensor{.name = with_layer(row->canonical, pattern), .second = with_layer(row->second, pattern), .form = row->form};
   if (pattern.numbers.size() > 1) tensor.expert = std::stoll(pattern.numbers[1]);
   return tensor;

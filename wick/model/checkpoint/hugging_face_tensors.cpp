@@ -1,13 +1,18 @@
 // The tensors of a folder under their canonical names, in the forms that GGUF files have them.
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstring>
 #include <limits>
 #include <map>
 
 #include "wick/base/fail.h"
+#include "wick/base/log.h"
 #include "wick/formats/printable.h"
 #include "wick/model/checkpoint/hugging_face.h"
+#include "wick/model/checkpoint/sentence_transformers.h"
 #include "wick/model/checkpoint/stored_view.h"
 #include "wick/quant/unpack_row.h"
 
@@ -146,11 +151,17 @@ class FolderTensors {
         form_(folder.architecture->hugging_face),
         layers_(number("block_count")),
         heads_(number("attention.head_count")),
-        kv_heads_(number("attention.head_count_kv")) {}
+        kv_heads_(number("attention.head_count_kv")) {
+    if (config.quantization) quantized_.emplace(stored, *config.quantization, folder.path.string());
+  }
 
   void add(const SafetensorsTensor& tensor);
   // The stacks of experts that came one by one.
   void add_stacks();
+  // One matrix that is embedding and head, or both.
+  void tie();
+  // Names what was left out.
+  void tell_other_media() const;
   [[nodiscard]] bool has(const std::string& name) const { return taken_.contains(name); }
 
  private:
@@ -160,9 +171,12 @@ class FolderTensors {
     return static_cast<int64_t>(value == nullptr ? 0 : std::min<uint64_t>(as_uint(*value).value_or(0), 1 << 20));
   }
   [[nodiscard]] bool is_further_layer(std::string_view name) const;
+  [[nodiscard]] CheckpointTensor* find(std::string_view name);
   void take(const std::string& name, const std::string& stored);
   void add_part(const SafetensorsTensor& tensor, const std::string& name, StoredForm form, int64_t part);
   void add_mxfp4(const SafetensorsTensor& blocks, const CanonicalTensor& canonical);
+  void add_quantized(QuantizedMatrix matrix);
+  void add_quantized_stack(const std::string& name, const std::map<int64_t, QuantizedMatrix>& experts);
   void split_queries_keys_values();
   void add_stack(const std::string& name, const std::map<int64_t, SafetensorsTensor>& experts);
 
@@ -173,7 +187,20 @@ class FolderTensors {
   int64_t layers_, heads_, kv_heads_;
   std::map<std::string, std::string> taken_;
   std::map<std::string, std::map<int64_t, SafetensorsTensor>> stacks_;
+  std::map<std::string, std::map<int64_t, QuantizedMatrix>> quantized_stacks_;
+  std::optional<QuantizedFolder> quantized_;  // none: no tensor is
+  std::vector<std::string> other_media_;      // tensors of images and sound
 };
+
+constexpr const char* kHead = "output.weight";
+constexpr const char* kEmbeddingTensor = "token_embd.weight";
+
+// By their names, in models of text and other media.
+bool is_of_other_media(std::string_view name) {
+  constexpr std::array<std::string_view, 10> kParts = {"vision", "visual",       "image",      "audio",      "multi_modal_projector",
+                                                       "mm_",    "patch_merger", "projector.", "connector.", "speech"};
+  return std::any_of(kParts.begin(), kParts.end(), [&](std::string_view part) { return name.find(part) != std::string_view::npos; });
+}
 
 bool FolderTensors::is_further_layer(std::string_view name) const {
   constexpr std::string_view kPrefix = "model.layers.";
@@ -191,10 +218,17 @@ void FolderTensors::take(const std::string& name, const std::string& stored) {
 }
 
 void FolderTensors::add(const SafetensorsTensor& tensor) {
-  if (is_further_layer(tensor.name)) return;
+  if (is_further_layer(name_in_tables(tensor.name, form_))) return;
+  if (quantized_ && quantized_->is_part(tensor.name)) return;
   CanonicalTensor canonical = canonical_tensor(tensor.name, form_);
-  // A head of its own that a tied model brings nevertheless is not used by transformers either.
-  if (canonical.name.empty() || (config_.tied && canonical.name == "output.weight")) return;
+  if (canonical.name.empty()) return;
+  if (config_.reads_media && canonical.name == tensor.name && is_of_other_media(tensor.name)) {
+    other_media_.emplace_back(tensor.name);
+    return;
+  }
+  if (quantized_) {
+    if (std::optional<QuantizedMatrix> matrix = quantized_->find_matrix(tensor)) return add_quantized(*std::move(matrix));
+  }
   if (canonical.expert >= 0) {
     stacks_[canonical.name].emplace(canonical.expert, tensor);
     return;
@@ -276,6 +310,60 @@ void FolderTensors::split_queries_keys_values() {
 
 void FolderTensors::add_stacks() {
   for (const auto& [name, experts] : stacks_) add_stack(name, experts);
+  for (const auto& [name, experts] : quantized_stacks_) add_quantized_stack(name, experts);
+}
+
+void FolderTensors::add_quantized(QuantizedMatrix matrix) {
+  const CanonicalTensor canonical = canonical_tensor(matrix.module + ".weight", form_);
+  const bool gathered =
+      (form_.qkv_by_head || form_.qkv_by_group || form_.splits_qkv) && canonical.name.find(".attn_qkv.") != std::string::npos;
+  if (canonical.form != StoredForm::as_it_is || gathered || (form_.transposed && canonical.name.starts_with("blk."))) {
+    fail(ErrorCode::unsupported,
+         "{}: tensor '{}' is quantized, and {} stores such matrices in another order, which this version reads unquantized; take the model "
+         "unquantized, or a GGUF file of it",
+         folder_.path.string(), printable_name(matrix.stored), folder_.architecture->name);
+  }
+  if (canonical.expert >= 0) {
+    quantized_stacks_[canonical.name].emplace(canonical.expert, std::move(matrix));
+    return;
+  }
+  take(canonical.name, matrix.stored);
+  folder_.tensors.push_back({.name = canonical.name,
+                             .stored = matrix.stored,
+                             .dtype = matrix.dtype,
+                             .shape = matrix.shape,
+                             .owner = matrix.owner,
+                             .compose = [write = matrix.write, dtype = matrix.dtype](std::span<std::byte> to) { write(dtype, to); }});
+}
+
+// In the format that all of them fit in.
+void FolderTensors::add_quantized_stack(const std::string& name, const std::map<int64_t, QuantizedMatrix>& experts) {
+  constexpr std::array kFromNarrow = {DType::q4_0, DType::q5_0, DType::q8_0, DType::f16, DType::f32};
+  const QuantizedMatrix& first = experts.begin()->second;
+  take(name, first.stored);
+  size_t widest = 0;
+  int64_t next = 0;
+  for (const auto& [number, matrix] : experts) {
+    if (number != next++ || !(matrix.shape == first.shape)) {
+      fail(ErrorCode::corrupt_file,
+           "{}: tensor '{}' is expert {} of a layer, where expert {} of shape {} is needed; download the folder again",
+           folder_.path.string(), printable_name(matrix.stored), number, next - 1, first.shape.to_string());
+    }
+    const auto place = std::find(kFromNarrow.begin(), kFromNarrow.end(), matrix.dtype);
+    widest = std::max(widest, static_cast<size_t>(place - kFromNarrow.begin()));
+  }
+  const DType dtype = kFromNarrow[widest];
+  const auto kept = std::make_shared<const std::map<int64_t, QuantizedMatrix>>(experts);
+  folder_.tensors.push_back({.name = name,
+                             .stored = first.stored,
+                             .dtype = dtype,
+                             .shape = {std::ssize(experts), first.shape[0], first.shape[1]},
+                             .owner = kept,
+                             .compose = [kept, dtype](std::span<std::byte> to) {
+                               const size_t bytes = to.size() / kept->size();
+                               for (const auto& [number, matrix] : *kept)
+                                 matrix.write(dtype, to.subspan(static_cast<size_t>(number) * bytes, bytes));
+                             }});
 }
 
 void FolderTensors::add_stack(const std::string& name, const std::map<int64_t, SafetensorsTensor>& experts) {
@@ -302,17 +390,66 @@ void FolderTensors::add_stack(const std::string& name, const std::map<int64_t, S
                              .compose = [kept = std::move(views)](std::span<std::byte> to) { write_views(kept, to); }});
 }
 
+CheckpointTensor* FolderTensors::find(std::string_view name) {
+  const auto found = std::find_if(folder_.tensors.begin(), folder_.tensors.end(), [&](const auto& each) { return each.name == name; });
+  return found == folder_.tensors.end() ? nullptr : &*found;
+}
+
+// As transformers does: a head of its own that a tied model brings nevertheless counts where it differs, and a head alone is the embedding
+// too.
+void FolderTensors::tie() {
+  if (!config_.tied) return;
+  const CheckpointTensor* head = find(kHead);
+  if (head == nullptr) return;
+  const CheckpointTensor* embedding = find(kEmbeddingTensor);
+  if (embedding == nullptr) {
+    CheckpointTensor both = *head;
+    both.name = kEmbeddingTensor;
+    take(both.name, both.stored);
+    std::erase_if(folder_.tensors, [](const CheckpointTensor& each) { return each.name == kHead; });
+    folder_.tensors.push_back(std::move(both));
+    return;
+  }
+  const CheckpointTensor left = head->composed(), right = embedding->composed();
+  const bool equal = left.dtype == right.dtype && left.shape == right.shape && left.data.size() == right.data.size() &&
+                     std::memcmp(left.data.data(), right.data.data(), left.data.size()) == 0;
+  if (equal) {
+    std::erase_if(folder_.tensors, [](const CheckpointTensor& each) { return each.name == kHead; });
+  } else if (config_.ties_by_word) {
+    log_warning("{}: config.json: tie_word_embeddings = true, but '{}' and '{}' differ: the head is '{}'", folder_.path.string(),
+                printable_name(head->stored), printable_name(embedding->stored), printable_name(head->stored));
+  }
+}
+
+void FolderTensors::tell_other_media() const {
+  if (other_media_.empty()) return;
+  std::vector<std::string> parts;  // "vision_tower", "multi_modal_projector"
+  for (const std::string& name : other_media_) {
+    const size_t first = name.starts_with("model.") ? std::string_view("model.").size() : 0;
+    std::string part = printable_name(name.substr(0, name.find('.', first)));
+    if (std::find(parts.begin(), parts.end(), part) == parts.end() && parts.size() < 8) parts.push_back(std::move(part));
+  }
+  log_warning("{}: the text model alone is used; {} tensors of other media are not: {}", folder_.path.string(), other_media_.size(),
+              fmt::join(parts, ", "));
+}
+
 }  // namespace
 
-void add_folder_tensors(Checkpoint::Folder& folder, const ShardedSafetensors& stored, const TranslatedConfig& config) {
+bool add_folder_tensors(Checkpoint::Folder& folder, const ShardedSafetensors& stored, const TranslatedConfig& config) {
   FolderTensors tensors(folder, stored, config);
-  for (const SafetensorsTensor& tensor : stored.tensors()) tensors.add(tensor);
-  tensors.add_stacks();
-  if (!config.tied && !tensors.has("output.weight")) {
-    fail(ErrorCode::not_found,
-         "{}: the head 'lm_head.weight' is missing and config.json does not tie it to the embedding; download the folder again",
-         folder.path.string());
+  bool has_base = false;  // whether a tensor has the name of a base model alone
+  for (const SafetensorsTensor& tensor : stored.tensors()) {
+    tensors.add(tensor);
+    has_base = has_base || name_in_tables(tensor.name, folder.architecture->hugging_face).size() > tensor.name.size();
   }
+  tensors.add_stacks();
+  tensors.tie();
+  tensors.tell_other_media();
+  if (config.tied || tensors.has(kHead)) return true;
+  if (config.base_class || has_base || is_sentence_transformer(folder.path)) return false;
+  fail(ErrorCode::not_found,
+       "{}: the head 'lm_head.weight' is missing and config.json does not tie it to the embedding; download the folder again",
+       folder.path.string());
 }
 
 }  // namespace wick

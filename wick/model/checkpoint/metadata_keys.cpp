@@ -46,6 +46,7 @@ constexpr std::array kSharedKeys = {
     read("rope.scaling.factor"),
     read("rope.scaling.dynamic_factor"),
     read("rope.scaling.attn_factor"),
+    read("rope.scaling.yarn_attn_factor"),
     read("rope.scaling.original_context_length"),
     read("rope.scaling.low_freq_factor"),
     read("rope.scaling.high_freq_factor"),
@@ -78,7 +79,9 @@ constexpr std::array kSharedKeys = {
     harmless("rope.scaling.finetuned"),
     harmless("vocab_size"),
     harmless("tensor_data_layout"),
-    harmless("pooling_type"),
+    read("pooling_type"),
+    read("pooling"),
+    read("headless"),
     harmless("decoder_start_token_id"),
     harmless("swin_norm"),
     only("attention.causal", 1),
@@ -170,7 +173,6 @@ constexpr std::array kSharedKeys = {
     only("rope.dimension_sections", 0),
     only("rope.layers", 1),
     only("rope.scaling.alpha", 0),
-    only("rope.scaling.yarn_attn_factor", 1),
     only("rope.scaling.yarn_log_multiplier", 0),
 };
 

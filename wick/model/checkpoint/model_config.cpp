@@ -58,6 +58,9 @@ RopeConfig read_rope(const ModelConfig& config) {
   rope.beta_slow = keys.positive_or("rope.scaling.yarn_beta_slow", 1);
   rope.truncate = keys.find_flag("rope.scaling.yarn_truncate").value_or(true);
   rope.attention_factor = keys.positive_or("rope.scaling.attn_factor", 1);
+  // The whole factor of cosines and sines; 1, which llama.cpp saves, says nothing.
+  const double whole = keys.find_positive_or_zero("rope.scaling.yarn_attn_factor").value_or(1);
+  if (whole != 1) rope.attention_factor *= whole / (rope.scaling == RopeScaling::yarn ? 1 + 0.1 * std::log(rope.factor) : 1);
   // How much of yarn's correction counts; negative: all for yarn, none for the other types.
   const double extrapolation = keys.find_number("rope.scaling.yarn_ext_factor").value_or(-1);
   const double usual = rope.scaling == RopeScaling::yarn ? 1 : 0;
@@ -127,12 +130,26 @@ void check_sizes(const ModelConfig& config, const Architecture& architecture) {
   }
 }
 
+// The number for all layers, or the largest, the numbers of each then being `each`. A number alone must be above 0.
+int64_t read_sizes(const KeyReader& keys, const char* name, int64_t layers, std::vector<int64_t>& each) {
+  each = keys.sizes(name, layers);
+  const int64_t largest = each.empty() ? 0 : *std::max_element(each.begin(), each.end());
+  if (largest == 0) return keys.size(name);
+  if (std::all_of(each.begin(), each.end(), [&](int64_t size) { return size == largest; })) each.clear();
+  return largest;
+}
+
 void read_heads(ModelConfig& config) {
   const KeyReader& keys = config.keys;
-  config.heads = keys.size("attention.head_count");
-  config.kv_heads = keys.size_or("attention.head_count_kv", config.heads);
-  if (config.heads % config.kv_heads != 0) {
-    keys.fail_value("attention.head_count_kv", std::to_string(config.kv_heads), fmt::format("it must divide the {} heads", config.heads));
+  config.heads = read_sizes(keys, "attention.head_count", config.layers, config.heads_of);
+  config.kv_heads = config.heads;
+  config.kv_heads_of = config.heads_of;
+  if (keys.has("attention.head_count_kv")) config.kv_heads = read_sizes(keys, "attention.head_count_kv", config.layers, config.kv_heads_of);
+  for (int64_t layer = 0; layer < config.layers; ++layer) {
+    const int64_t heads = config.heads_of.empty() ? config.heads : config.heads_of[static_cast<size_t>(layer)];
+    const int64_t kv_heads = config.kv_heads_of.empty() ? config.kv_heads : config.kv_heads_of[static_cast<size_t>(layer)];
+    if (kv_heads > 0 ? heads % kv_heads == 0 : heads == 0) continue;
+    keys.fail_value("attention.head_count_kv", std::to_string(kv_heads), fmt::format("it must divide the {} heads", heads));
   }
   const bool own_length = keys.checkpoint().find(keys.key("attention.key_length")) != nullptr;
   if (!own_length && config.hidden_size % config.heads != 0) {
@@ -169,6 +186,23 @@ std::optional<double> KeyReader::find_positive_or_zero(std::string_view name) co
   const auto value = checkpoint_->find_float(key(name));
   if (!value || *value == 0) return std::nullopt;
   return positive_or(name, 1);
+}
+
+std::vector<int64_t> KeyReader::sizes(std::string_view name, int64_t layers) const {
+  const GgufValue* value = checkpoint_->find(key(name));
+  if (value == nullptr) return {};
+  const auto* array = std::get_if<GgufArray>(&value->value);
+  if (array == nullptr) return std::vector<int64_t>(static_cast<size_t>(layers), size(name));
+  const bool numbers = array->element_type != GgufType::string && array->element_type != GgufType::array;
+  if (!numbers || array->size != static_cast<uint64_t>(layers)) {
+    fail_value(name, describe_gguf_value(*value), fmt::format("want a number for each of the {} layers", layers));
+  }
+  std::vector<int64_t> sizes = array->to_vector<int64_t>();
+  for (const int64_t each : sizes) {
+    if (each < 0 || static_cast<uint64_t>(each) > kLargestSize)
+      fail_value(name, std::to_string(each), fmt::format("want 0 to {}", kLargestSize));
+  }
+  return sizes;
 }
 
 std::optional<double> KeyReader::find_number(std::string_view name) const { return checkpoint_->find_float(key(name)); }
@@ -218,7 +252,8 @@ ModelConfig ModelConfig::read(const Checkpoint& checkpoint, const Architecture& 
   if (config.layers > kMaxLayers) keys.fail_value("block_count", std::to_string(config.layers), fmt::format("want 1 to {}", kMaxLayers));
   config.hidden_size = keys.size("embedding_length");
   const bool experts_alone = architecture.experts && keys.has("expert_feed_forward_length");
-  config.intermediate_size = experts_alone ? keys.size_or("feed_forward_length", 0) : keys.size("feed_forward_length");
+  const bool said = keys.has("feed_forward_length");
+  if (!experts_alone || said) config.intermediate_size = read_sizes(keys, "feed_forward_length", config.layers, config.intermediate_of);
   config.context_length = keys.size("context_length");
   config.norm_epsilon = static_cast<float>(read_epsilon(keys));
   read_heads(config);
@@ -232,7 +267,15 @@ ModelConfig ModelConfig::read(const Checkpoint& checkpoint, const Architecture& 
 }
 
 AttentionSpec ModelConfig::attention(int64_t layer) const {
-  AttentionSpec spec{.heads = heads, .kv_heads = kv_heads, .head_dim = head_dim};
+  const auto of_layer = [&](const std::vector<int64_t>& each, int64_t same, const char* name) {
+    const int64_t size = each.empty() ? same : each[static_cast<size_t>(layer)];
+    if (size > 0) return size;
+    fail(ErrorCode::unsupported, "{}: {} is 0 for layer {}: this version has no layers without attention for the architecture",
+         keys.checkpoint().name(), keys.checkpoint().where(keys.key(name)), layer);
+  };
+  AttentionSpec spec{.heads = of_layer(heads_of, heads, "attention.head_count"),
+                     .kv_heads = of_layer(kv_heads_of, kv_heads, "attention.head_count_kv"),
+                     .head_dim = head_dim};
   spec.scale = attention_scale > 0 ? static_cast<float>(attention_scale) : 1.0F / std::sqrt(static_cast<float>(head_dim));
   spec.norm_epsilon = norm_epsilon;
   // A window that is not smaller than the context hides nothing.
@@ -241,12 +284,17 @@ AttentionSpec ModelConfig::attention(int64_t layer) const {
   return spec;
 }
 
-FeedForwardSpec ModelConfig::feed_forward() const {
-  return {.width = intermediate_size, .activation = activation, .gated = true, .sub_norm = {}};
+FeedForwardSpec ModelConfig::feed_forward(int64_t layer) const {
+  const int64_t width = intermediate_of.empty() ? intermediate_size : intermediate_of[static_cast<size_t>(layer)];
+  if (width == 0 && !intermediate_of.empty()) {
+    fail(ErrorCode::unsupported, "{}: {} is 0 for layer {}: this version has no layers without a feed-forward part for the architecture",
+         keys.checkpoint().name(), keys.checkpoint().where(keys.key("feed_forward_length")), layer);
+  }
+  return {.width = width, .activation = activation, .gated = true, .sub_norm = {}};
 }
 
-FeedForwardSpec ModelConfig::ungated_feed_forward() const {
-  FeedForwardSpec spec = feed_forward();
+FeedForwardSpec ModelConfig::ungated_feed_forward(int64_t layer) const {
+  FeedForwardSpec spec = feed_forward(layer);
   spec.gated = false;
   return spec;
 }

@@ -26,6 +26,8 @@ class KeyReader {
   // From 1 to 2^31.
   [[nodiscard]] int64_t size(std::string_view name) const;
   [[nodiscard]] int64_t size_or(std::string_view name, int64_t fallback) const;
+  // Of each of `layers` layers, from 0 to 2^31: of an array, or the same number for all; empty where the key is absent.
+  [[nodiscard]] std::vector<int64_t> sizes(std::string_view name, int64_t layers) const;
   [[nodiscard]] double positive_or(std::string_view name, double fallback) const;
   // A positive number; none where the key is absent or 0, as in files that llama.cpp saves.
   [[nodiscard]] std::optional<double> find_positive_or_zero(std::string_view name) const;
@@ -53,6 +55,8 @@ struct ModelConfig {
   int64_t intermediate_size = 0;  // of the feed-forward part
   int64_t heads = 0;
   int64_t kv_heads = 0;
+  // Of each layer, where a file gives them as arrays whose numbers differ; empty: as above.
+  std::vector<int64_t> heads_of = {}, kv_heads_of = {}, intermediate_of = {};
   int64_t head_dim = 0;
   int64_t value_dim = 0;  // of a head; head_dim but with latent attention
   int64_t context_length = 0;
@@ -70,8 +74,8 @@ struct ModelConfig {
   // Grouped-query attention and gated feed-forward as the sizes have them. `layer` decides the window: as `windowed` says; without it all
   // layers have the window, if there is one.
   [[nodiscard]] AttentionSpec attention(int64_t layer) const;
-  [[nodiscard]] FeedForwardSpec feed_forward() const;
-  [[nodiscard]] FeedForwardSpec ungated_feed_forward() const;
+  [[nodiscard]] FeedForwardSpec feed_forward(int64_t layer) const;
+  [[nodiscard]] FeedForwardSpec ungated_feed_forward(int64_t layer) const;
   // Which layers rotate queries and keys: those that "rope.layers" says, or all but each `unrotated`-th.
   [[nodiscard]] std::vector<bool> rotated_layers(int64_t unrotated) const;
   // Takes the layers away that predict more tokens at once, which files count with the others. Errors: corrupt_file if they are all.
@@ -82,7 +86,7 @@ struct ModelConfig {
   // unsupported for a routing that does not exist.
   [[nodiscard]] ExpertsSpec experts(Routing usual, bool normalized) const;
   // The parts of layer `index` behind its ffn_norm: experts and those that all tokens share, where it has a router, and else
-  // feed_forward().
+  // feed_forward(index).
   [[nodiscard]] std::vector<PartSpec> feed_forward_parts(int64_t index, const ExpertsSpec& experts) const;
   // A softcap: positive, or 0 for none.
   [[nodiscard]] float cap_or(std::string_view name, double usual) const;

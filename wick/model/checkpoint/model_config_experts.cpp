@@ -76,11 +76,11 @@ std::vector<PartSpec> ModelConfig::feed_forward_parts(int64_t index, const Exper
   const Checkpoint& file = keys.checkpoint();
   const std::string prefix = fmt::format("blk.{}.", index);
   const bool routed = experts.count > 0 && file.find_tensor(prefix + "ffn_gate_inp.weight") != nullptr;
-  if (!routed) return {{feed_forward()}};
+  if (!routed) return {{feed_forward(index)}};
   std::vector<PartSpec> parts = {{experts}};
   const CheckpointTensor* shared = file.find_tensor(prefix + "ffn_up_shexp.weight");
   if (shared == nullptr && keys.find_number("expert_shared_count").value_or(0) == 0) return parts;
-  FeedForwardSpec spec = feed_forward();
+  FeedForwardSpec spec = feed_forward(index);
   spec.suffix = "_shexp";
   const bool in_one = file.find_tensor(prefix + "ffn_gate_shexp.weight") == nullptr;
   const int64_t rows = shared == nullptr || shared->shape.rank() == 0 ? experts.width : shared->shape[0];

@@ -1,0 +1,58 @@
+// Reads any bytes as the safetensors file of a quantized folder, by each layout; only wick::Error may come of it.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "outcome.h"
+#include "wick/base/error.h"
+#include "wick/model/checkpoint/hugging_face_quantized.h"
+
+namespace {
+
+volatile uint64_t sink = 0;
+
+constexpr int64_t kMostElements = 1 << 16;
+
+wick::QuantizationConfig config_of(wick::QuantizationMethod method) {
+  wick::QuantizationConfig config{.method = method, .name = "input", .bits = 4, .group_size = 32};
+  if (method == wick::QuantizationMethod::float8) config.block_rows = 6, config.block_columns = 48;
+  return config;
+}
+
+bool read(const wick::ShardedSafetensors& stored, wick::QuantizationMethod method) {
+  bool any = false;
+  try {
+    const wick::QuantizedFolder folder(stored, config_of(method), "input");
+    for (const wick::SafetensorsTensor& tensor : stored.tensors()) {
+      if (folder.is_part(tensor.name)) continue;
+      const std::optional<wick::QuantizedMatrix> matrix = folder.find_matrix(tensor);
+      if (!matrix || matrix->shape.elements() > kMostElements) continue;
+      std::vector<std::byte> bytes(static_cast<size_t>(wick::storage_bytes(matrix->dtype, matrix->shape.elements())));
+      matrix->write(matrix->dtype, bytes);
+      for (const std::byte byte : bytes) sink = sink + std::to_integer<uint64_t>(byte);
+      any = true;
+    }
+  } catch (const wick::Error& error) {
+    sink = sink + std::string_view(error.what()).size();
+  }
+  return any;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  bool any = false;
+  try {
+    const auto stored = wick::ShardedSafetensors::of(wick::SafetensorsFile::parse(std::as_bytes(std::span(data, size)), "input"));
+    for (const auto method : {wick::QuantizationMethod::gptq, wick::QuantizationMethod::awq, wick::QuantizationMethod::packed_rows,
+                              wick::QuantizationMethod::float8}) {
+      any |= read(stored, method);
+    }
+  } catch (const wick::Error& error) {
+    sink = sink + std::string_view(error.what()).size();
+  }
+  ++(any ? wick::fuzz::outcome.accepted : wick::fuzz::outcome.refused);
+  return 0;
+}

@@ -1,0 +1,130 @@
+#include "wick/model/checkpoint/sentence_transformers.h"
+
+#include <array>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "wick/base/fail.h"
+#include "wick/base/json.h"
+#include "wick/base/mapped_file.h"
+#include "wick/formats/printable.h"
+#include "wick/model/architectures/architecture.h"
+#include "wick/model/checkpoint/pooling.h"
+
+namespace wick {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kModules = "modules.json";
+
+struct PoolingMode {
+  std::string_view key, word;  // "pooling_mode_…": true, and "pooling_mode": "…"
+  Pooling pooling;
+};
+
+constexpr std::array kModes = {
+    PoolingMode{"pooling_mode_mean_tokens", "mean", Pooling::mean},
+    PoolingMode{"pooling_mode_cls_token", "cls", Pooling::cls},
+    PoolingMode{"pooling_mode_lasttoken", "lasttoken", Pooling::last},
+    PoolingMode{"pooling_mode_max_tokens", "max", Pooling::max},
+    PoolingMode{"pooling_mode_mean_sqrt_len_tokens", "mean_sqrt_len_tokens", Pooling::mean_sqrt},
+    PoolingMode{"pooling_mode_weightedmean_tokens", "weightedmean", Pooling::weighted_mean},
+};
+
+Json read_json(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) {
+    fail(ErrorCode::not_found, "{}: the file is missing, which {} names; download the folder again", path.string(), kModules);
+  }
+  const auto mapped = MappedFile::open(path);
+  return parse_json({reinterpret_cast<const char*>(mapped->bytes().data()), mapped->bytes().size()});
+}
+
+// The last word of "sentence_transformers.models.Pooling".
+std::string type_of(const Json& module) {
+  const auto type = module.find("type");
+  if (type == module.end() || !type->is_string()) return {};
+  const auto& name = type->get_ref<const std::string&>();
+  return name.substr(name.find_last_of('.') + 1);
+}
+
+Pooling read_mode(const Json& config, const std::string& file) {
+  if (!config.is_object()) fail(ErrorCode::corrupt_file, "{}: not a JSON object; download the file again", file);
+  std::vector<Pooling> said;
+  if (const auto word = config.find("pooling_mode"); word != config.end()) {
+    for (const Json& each : word->is_array() ? *word : Json::array({*word})) {
+      size_t before = said.size();
+      for (const PoolingMode& mode : kModes) {
+        if (each.is_string() && each.get_ref<const std::string&>() == mode.word) said.push_back(mode.pooling);
+      }
+      if (said.size() == before) {
+        fail(ErrorCode::unsupported, "{}: pooling_mode = {} is not supported; this version knows mean, cls, lasttoken, max, weightedmean",
+             file, ascii_json_text(each).substr(0, 80));
+      }
+    }
+  } else {
+    for (const PoolingMode& mode : kModes) {
+      const auto flag = config.find(mode.key);
+      if (flag != config.end() && !flag->is_boolean()) {
+        fail(ErrorCode::corrupt_file, "{}: {} is {}, but true or false is needed; download the file again", file, mode.key,
+             ascii_json_text(*flag).substr(0, 80));
+      }
+      if (flag != config.end() && flag->get<bool>()) said.push_back(mode.pooling);
+    }
+  }
+  if (said.size() == 1) return said.front();
+  fail(ErrorCode::unsupported, "{}: {} modes of pooling are on; this version computes one", file, said.size());
+}
+
+void add_pooling(Checkpoint::Folder& folder, Pooling pooling, const std::string& origin) {
+  const std::string prefix = std::string(folder.architecture->name) + ".";
+  const auto add = [&](const char* name, GgufValue value) {
+    folder.origins[prefix + name] = origin;
+    folder.metadata.emplace_back(prefix + name, std::move(value));
+  };
+  switch (pooling) {
+    case Pooling::mean: return add("pooling_type", {uint64_t{1}});
+    case Pooling::cls: return add("pooling_type", {uint64_t{2}});
+    case Pooling::last: return add("pooling_type", {uint64_t{3}});
+    case Pooling::max:
+    case Pooling::mean_sqrt:
+    case Pooling::weighted_mean:
+    case Pooling::rank: return add("pooling", {to_string(pooling)});
+  }
+}
+
+}  // namespace
+
+bool is_sentence_transformer(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(folder / kModules, ignored);
+}
+
+void add_sentence_transformers(Checkpoint::Folder& folder) {
+  if (!is_sentence_transformer(folder.path)) return;
+  const std::filesystem::path path = folder.path / kModules;
+  const Json modules = read_json(path);
+  if (!modules.is_array()) fail(ErrorCode::corrupt_file, "{}: not a list of modules; download the file again", path.string());
+  for (const Json& module : modules) {
+    const std::string type = module.is_object() ? type_of(module) : std::string();
+    // The model itself, and vectors of length 1, which embeddings are anyway.
+    if (type == "Transformer" || type == "Normalize") continue;
+    if (type != "Pooling") {
+      fail(ErrorCode::unsupported, "{}: a module of type {} is not supported; this version knows Transformer, Pooling and Normalize",
+           path.string(), printable(type));
+    }
+    const auto folder_name = module.find("path");
+    const std::string name = folder_name != module.end() && folder_name->is_string() ? folder_name->get<std::string>() : std::string();
+    if (name.empty() || name == ".." || name.find_first_of("/\\") != std::string::npos) {
+      fail(ErrorCode::corrupt_file, "{}: the path of a module is {}: the name of a folder beside the file is needed", path.string(),
+           printable(name));
+    }
+    const std::filesystem::path file = folder.path / name / "config.json";
+    add_pooling(folder, read_mode(read_json(file), file.string()), name + "/config.json: pooling_mode");
+  }
+}
+
+}  // namespace wick

@@ -1,0 +1,16 @@
+// What the files of sentence-transformers in a Hugging Face folder say about vectors of texts: "modules.json" and what it names.
+#pragma once
+
+#include <filesystem>
+
+#include "wick/model/checkpoint/checkpoint.h"
+
+namespace wick {
+
+[[nodiscard]] bool is_sentence_transformer(const std::filesystem::path& folder);
+
+// Adds how tokens' vectors become a text's (pooling.h) to the folder's metadata; nothing where it has no modules.json. Errors: corrupt_file
+// for files that are damaged, not_found for one that modules.json names; unsupported for modules and modes that Wick has not.
+void add_sentence_transformers(Checkpoint::Folder& folder);
+
+}  // namespace wick
