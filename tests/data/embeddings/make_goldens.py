@@ -9,6 +9,7 @@ Hidden states are transformers', in f32; vectors are made of them as sentence-tr
 import importlib.util
 import json
 import pathlib
+import sys
 import tempfile
 
 import torch
@@ -16,6 +17,7 @@ import transformers
 from safetensors.numpy import save_file
 
 HERE = pathlib.Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "models"))
 spec = importlib.util.spec_from_file_location("make_goldens", HERE.parent / "models" / "make_goldens.py")
 goldens = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(goldens)
