@@ -85,6 +85,7 @@ void props(Worker& worker, const Exchange& exchange) {
                                                 {"total_slots", info.sequences},
                                                 {"model_alias", service->model_id},
                                                 {"model_path", service->path},
+                                                {"chat_template", service->chat_template ? service->chat_template->source() : ""},
                                                 {"bos_token", text_of(tokenizer.bos())},
                                                 {"eos_token", text_of(tokenizer.eos())},
                                                 {"build_info", worker.options().implementation + " " + worker.options().version}})));
