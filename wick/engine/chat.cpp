@@ -1,5 +1,6 @@
 #include "wick/engine/chat.h"
 
+#include <iterator>
 #include <utility>
 #include <variant>
 
@@ -80,6 +81,8 @@ std::string Chat::render(const ChatPrompt& prompt) const {
   if (with_tokens.eos_token.empty()) with_tokens.eos_token = token_text(*tokenizer_, tokenizer_->eos());
   return template_.render(with_tokens);
 }
+
+int64_t Chat::count_tokens(const ChatPrompt& prompt) const { return std::ssize(engine_->encode_prompt(render(prompt), true)); }
 
 EnforceableTools Chat::held_tools(const std::string& tools) {
   return enforceable_tools(find_chat_format(format_).name, template_.source(), tools, constraints_);

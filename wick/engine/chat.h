@@ -64,6 +64,8 @@ class Chat {
   [[nodiscard]] EnforceableTools held_tools(const std::string& tools);
   // The text that the model continues.
   [[nodiscard]] std::string render(const ChatPrompt& prompt) const;
+  // The number of its tokens.
+  [[nodiscard]] int64_t count_tokens(const ChatPrompt& prompt) const;
 
   [[nodiscard]] const ChatTemplate& chat_template() const noexcept { return template_; }
   [[nodiscard]] const std::string& format() const noexcept { return format_; }

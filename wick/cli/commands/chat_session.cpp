@@ -25,6 +25,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// For models without a template: messages and answers are one text. It is no name that --chat-template takes.
+constexpr const char* kContinuedText = "{% for message in messages %}{{ message.content }}{% endfor %}";
+constexpr int64_t kRestOfContext = int64_t{1} << 30;  // max_tokens: what is left of the context
+
 constexpr const char* kCommands =
     "/system [TEXT]     the system prompt\n"
     "/regen             answer the last message again\n"
@@ -124,10 +128,12 @@ std::string read_tools(const std::string& path) {
 
 class Conversation {
  public:
-  Conversation(Console& console, const ChatCommandOptions& options, Chat& chat, InterruptGuard& interrupt)
+  // `continues_text`: the model has no template; its text is held to what fits into the context.
+  Conversation(Console& console, const ChatCommandOptions& options, Chat& chat, InterruptGuard& interrupt, bool continues_text)
       : console_(console),
         options_(options),
         chat_(chat),
+        continues_text_(continues_text),
         interrupt_(interrupt),
         params_(options.generate.params),
         system_(options.system) {
@@ -144,6 +150,8 @@ class Conversation {
 
  private:
   bool answer();
+  // Leaves out the oldest messages of a text until it is at most half of the context.
+  void shorten_text();
   // False: the program ends.
   bool command(const std::string& line);
   void drop_answer();
@@ -160,6 +168,8 @@ class Conversation {
   Console& console_;
   const ChatCommandOptions& options_;
   Chat& chat_;
+  bool continues_text_;
+  bool has_told_of_length_ = false;
   InterruptGuard& interrupt_;
   GenerationParams params_;
   std::string system_;
@@ -172,6 +182,7 @@ bool Conversation::answer() {
   prompt_.messages.clear();
   if (!system_.empty()) prompt_.messages.push_back({.role = "system", .content = system_});
   prompt_.messages.insert(prompt_.messages.end(), messages_.begin(), messages_.end());
+  if (continues_text_) shorten_text();
   GenerationParams params = params_;
   params.is_cancelled = [this] { return interrupt_.requested(); };
   AnswerPrinter printer(console_, console_.output_is_terminal && !console_.plain_terminal && !options_.no_color);
@@ -197,6 +208,14 @@ bool Conversation::answer() {
   }
   if (!options_.generate.no_timings) show_statistics();
   return interrupt_.requested();
+}
+
+void Conversation::shorten_text() {
+  std::vector<ChatMessage>& messages = prompt_.messages;
+  const size_t all = messages.size();
+  while (messages.size() > 1 && chat_.count_tokens(prompt_) > chat_.context() / 2) messages.erase(messages.begin());
+  if (messages.size() == all || std::exchange(has_told_of_length_, true)) return;
+  console_.note(fmt::format("the text is longer than half of the context of {} tokens: the model reads its last part", chat_.context()));
 }
 
 void Conversation::show_statistics() const {
@@ -268,7 +287,8 @@ void Conversation::set(const std::string& rest) {
   const auto decimal = [&](double low, double high) { return static_cast<float>(parse_decimal("/set " + name, value, low, high)); };
   if (name.empty()) {
     console_.err << fmt::format("temperature {:g}, top_k {}, top_p {:g}, min_p {:g}, max_tokens {}, seed {}\n", sampling.temperature,
-                                sampling.top_k, sampling.top_p, sampling.min_p, params_.max_tokens,
+                                sampling.top_k, sampling.top_p, sampling.min_p,
+                                params_.max_tokens == kRestOfContext ? "what is left of the context" : fmt::to_string(params_.max_tokens),
                                 sampling.seed ? fmt::to_string(*sampling.seed) : "random");
   } else if (name == "temperature") {
     sampling.temperature = decimal(0, 2);
@@ -392,7 +412,8 @@ InputLine Conversation::read_message(LineEditor& editor) {
 }
 
 void Conversation::loop() {
-  console_.err << fmt::format("chat template: {}; /help lists commands, Ctrl-D ends.\n", chat_.chat_template().name());
+  if (!continues_text_) console_.err << fmt::format("chat template: {}; ", chat_.chat_template().name());
+  console_.err << "/help lists commands, Ctrl-D ends.\n";
   LineEditor editor(console_, interrupt_);
   bool interrupted = false;
   for (;;) {
@@ -462,7 +483,7 @@ void chat_once(Console& console, const GenerateOptions& generate, const ChatFlag
 
 void add_chat_flags(Flags& flags, ChatCommandOptions& options, Console& console) {
   GenerateOptions& generate = options.generate;
-  generate.params.max_tokens = 1024;
+  generate.params.max_tokens = kRestOfContext;
   add_model(flags, generate.model);
   const Flags::Added prompt = flags.add_value("-p,--prompt", "TEXT", "answer this one message and end",
                                               [&generate](const std::string& text) { generate.prompt = text; });
@@ -478,7 +499,8 @@ void add_chat_flags(Flags& flags, ChatCommandOptions& options, Console& console)
       options.format);
   flags.add_text("--chat-template-kwargs", "JSON", "more variables for the template, such as {\"enable_thinking\":false}",
                  options.variables);
-  flags.add_integer("-n,--max-tokens,--n-predict,--predict", "maximum number of tokens in an answer (1024)", generate.params.max_tokens, 0);
+  flags.add_integer("-n,--max-tokens,--n-predict,--predict", "maximum number of tokens in an answer (what is left of the context)",
+                    generate.params.max_tokens, 0);
   add_context(flags, generate.context, "context size in tokens, for the whole conversation (the model's, at most 4096)", 1);
   add_threads(flags, generate.threads);
   add_adapter_files(flags, generate.adapters);
@@ -502,8 +524,16 @@ void chat(Console& console, const ChatCommandOptions& options, const std::functi
   const std::filesystem::path path = resolve_model(console, generate.model);
   lock_memory_if(generate.mlock);
   const LoadedModel loaded = load_model(console, path, open_device(), generate.precision);
+  const std::vector<ChatTemplateSource> templates = find_chat_templates(loaded.file);
+  const bool continues_text = templates.empty() && options.chat_template.empty() && options.tools_file.empty() && options.format.empty();
   ChatTemplate chosen =
-      choose_chat_template(find_chat_templates(loaded.file), options.chat_template, loaded.model->info().name, !options.tools_file.empty());
+      continues_text ? ChatTemplate::parse(kContinuedText, "continued text")
+                     : choose_chat_template(templates, options.chat_template, loaded.model->info().name, !options.tools_file.empty());
+  if (continues_text) {
+    console.warn(
+        fmt::format("{} has no chat template: it does not answer, it continues the text of the messages; --chat-template chooses one",
+                    loaded.model->info().name));
+  }
   if (!options.tools_file.empty() && !chosen.takes_tools()) console.warn("--tools: the chat template does not tell the model of tools");
   ChatCommandOptions resolved = options;
   load_adapters(generate.adapters, *loaded.model, resolved.generate.params);
@@ -517,7 +547,7 @@ void chat(Console& console, const ChatCommandOptions& options, const std::functi
   resolved.generate.format.reset();  // the conversation holds answers to it, behind their reasoning
   resolve_with_model(console, resolved.generate, loaded);
   InterruptGuard interrupt;
-  Conversation conversation(console, resolved, chat, interrupt);
+  Conversation conversation(console, resolved, chat, interrupt, continues_text);
   if (!message) {
     conversation.loop();
   } else if (conversation.say(*message)) {
