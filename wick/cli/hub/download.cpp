@@ -156,10 +156,10 @@ int Downloader::get(const Request& request, const Sink& sink) {
   curl.set(handle.get(), kCurlRedirectionProtocols, request.url.starts_with("https:") ? kCurlHttps : kCurlHttp | kCurlHttps);
   const std::string range = std::to_string(request.first) + "-";
   if (request.first > 0) curl.set(handle.get(), kCurlRange, range.c_str());
-  if (!request.token.empty()) {
-    headers.reset(curl.append(nullptr, ("Authorization: Bearer " + request.token).c_str()));
-    curl.set(handle.get(), kCurlHeaders, headers.get());
-  }
+  const auto add_header = [&](const std::string& line) { headers.reset(curl.append(headers.release(), line.c_str())); };
+  if (!request.token.empty()) add_header("Authorization: Bearer " + request.token);
+  if (!request.accept.empty()) add_header("Accept: " + request.accept);
+  if (headers != nullptr) curl.set(handle.get(), kCurlHeaders, headers.get());
   const int result = curl.perform(handle.get());
   if (transfer.failure) std::rethrow_exception(transfer.failure);
   if (result == 0 || transfer.is_refused) return status();

@@ -21,8 +21,9 @@ class Downloader {
 
   struct Request {
     std::string url;
-    std::string token = {};  // of a bearer, sent to this host alone; may be empty
-    uint64_t first = 0;      // the byte to begin with
+    std::string token = {};   // of a bearer, sent to this host alone; may be empty
+    uint64_t first = 0;       // the byte to begin with
+    std::string accept = {};  // the media types wanted, as an Accept field has them; empty: any
   };
   // Gets the bytes of an answer with status 200 (from the file's begin, whatever was requested) or 206 (from `first` on). What it throws
   // ends the transfer and comes out of get().

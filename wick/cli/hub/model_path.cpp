@@ -79,7 +79,9 @@ std::filesystem::path resolve_model(const Console& console, const std::string& n
   std::error_code ignored;
   if (std::filesystem::is_directory(named, ignored)) return only_model_of(named);
   if (!std::filesystem::exists(named, ignored) && (named.starts_with("hf.co/") || named.find("://") != std::string::npos)) {
-    fail(ErrorCode::not_found, "{}: no such file; models of a hub are hf://OWNER/NAME or hf://OWNER/NAME:FILE, others are not downloaded",
+    fail(ErrorCode::not_found,
+         "{}: no such file; models of a hub are hf://OWNER/NAME or hf://OWNER/NAME:FILE, those of packages pypi://NAME; others are not "
+         "downloaded",
          named);
   }
   return named;

@@ -62,7 +62,8 @@ async function fitIntoContext(body, message, signal) {
 // Answers the message `parent`, or goes on with the answer `continued`.
 async function answer(entry, parent, continued = null) {
   const id = entry.conversation.id;
-  await stopAnswer(id);
+  // Whoever waited for the same answer to end may have begun the next one.
+  while (runs.has(id)) await stopAnswer(id);
   failures.delete(id);
   const before = entry.conversation.head;
   const message = continued || addMessage(entry, parent, { role: "assistant", model: $("adapter").value || server.model });
