@@ -13,7 +13,7 @@ namespace {
 
 volatile uint64_t sink = 0;
 
-constexpr int64_t kMostElements = 1 << 16;
+constexpr int64_t kMaxElements = 1 << 16;
 
 wick::QuantizationConfig config_of(wick::QuantizationMethod method) {
   wick::QuantizationConfig config{.method = method, .name = "input", .bits = 4, .group_size = 32};
@@ -28,7 +28,7 @@ bool read(const wick::ShardedSafetensors& stored, wick::QuantizationMethod metho
     for (const wick::SafetensorsTensor& tensor : stored.tensors()) {
       if (folder.is_part(tensor.name)) continue;
       const std::optional<wick::QuantizedMatrix> matrix = folder.find_matrix(tensor);
-      if (!matrix || matrix->shape.elements() > kMostElements) continue;
+      if (!matrix || matrix->shape.elements() > kMaxElements) continue;
       std::vector<std::byte> bytes(static_cast<size_t>(wick::storage_bytes(matrix->dtype, matrix->shape.elements())));
       matrix->write(matrix->dtype, bytes);
       for (const std::byte byte : bytes) sink = sink + std::to_integer<uint64_t>(byte);

@@ -95,7 +95,7 @@ struct LoadedAdapter {
 
 struct ForwardOptions {
   ModelResult result = ModelResult::logits;
-  // Of ModelResult::pooled; none: the model's own. Errors of forward(): unsupported for Pooling::rank.
+  // Pooling for ModelResult::pooled; none: the model's own. Errors of forward(): unsupported for Pooling::rank.
   std::optional<Pooling> pooling = {};
   // Asked before each layer, for a long prompt takes long; may be empty.
   StopCheck stop = {};

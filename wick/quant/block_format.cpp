@@ -45,7 +45,7 @@ constexpr std::array kFormats = {
 };
 
 // What a column of importance 0 counts, in proportion to the mean of its block.
-constexpr float kLeastShare = 1.0F / 16;
+constexpr float kMinShare = 1.0F / 16;
 
 }  // namespace
 
@@ -60,7 +60,7 @@ void pack_row(const BlockFormat& format, std::span<const float> row, std::span<c
     const std::span<float> block = std::span(filled).subspan(first, size);
     const double sum = std::accumulate(block.begin(), block.end(), 0.0);
     if (sum == 0) unknown.push_back(first / size);
-    const float least = sum == 0 ? 1.0F : std::max(static_cast<float>(sum / static_cast<double>(size)) * kLeastShare, FLT_MIN);
+    const float least = sum == 0 ? 1.0F : std::max(static_cast<float>(sum / static_cast<double>(size)) * kMinShare, FLT_MIN);
     std::replace(block.begin(), block.end(), 0.0F, least);
   }
   format.pack_weighted(row, filled, blocks);

@@ -65,7 +65,7 @@ struct CanonicalTensor {
 // The name that the tables have for it: with the base model's prefix ("model."), which folders of a base model omit, and without those of
 // a model around it ("language_model.").
 [[nodiscard]] std::string name_in_tables(std::string_view stored, const HuggingFaceForm& form);
-// What a folder calls the tensor; empty where the tables have no name.
+// The folder's name of the tensor; empty if the tables have none.
 [[nodiscard]] std::string stored_name_of(std::string_view canonical, const HuggingFaceForm& form);
 
 // Adds the folder's tensors under their canonical names. Those of images and sound are left out, with a warning. Returns whether there is a

@@ -26,7 +26,7 @@ class KeyReader {
   // From 1 to 2^31.
   [[nodiscard]] int64_t size(std::string_view name) const;
   [[nodiscard]] int64_t size_or(std::string_view name, int64_t fallback) const;
-  // Of each of `layers` layers, from 0 to 2^31: of an array, or the same number for all; empty where the key is absent.
+  // One number for each of `layers` layers, from 0 to 2^31: an array's, or the same for all; empty if the key is absent.
   [[nodiscard]] std::vector<int64_t> sizes(std::string_view name, int64_t layers) const;
   [[nodiscard]] double positive_or(std::string_view name, double fallback) const;
   // A positive number; none where the key is absent or 0, as in files that llama.cpp saves.
@@ -55,7 +55,7 @@ struct ModelConfig {
   int64_t intermediate_size = 0;  // of the feed-forward part
   int64_t heads = 0;
   int64_t kv_heads = 0;
-  // Of each layer, where a file gives them as arrays whose numbers differ; empty: as above.
+  // Numbers of each layer, if a file gives arrays with different values; empty: as above.
   std::vector<int64_t> heads_of = {}, kv_heads_of = {}, intermediate_of = {};
   int64_t head_dim = 0;
   int64_t value_dim = 0;  // of a head; head_dim but with latent attention

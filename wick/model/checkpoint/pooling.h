@@ -20,12 +20,12 @@ enum class Pooling {
 };
 
 [[nodiscard]] std::string_view to_string(Pooling pooling) noexcept;
-// Of a flag; none for another word. "rank" is not one.
+// Parses a flag's word; none for another word. "rank" is not one.
 [[nodiscard]] std::optional<Pooling> parse_pooling(std::string_view word) noexcept;
 // The words, for messages: "mean, cls, …".
 [[nodiscard]] std::string pooling_words();
-// What a model's file says ("<architecture>.pooling_type", or "<architecture>.pooling" for what that has no number for); mean where it says
-// nothing or "none". Errors: unsupported for a number or word that Wick has not.
+// The pooling of a model's file ("<architecture>.pooling_type", or "<architecture>.pooling" for values without a number); mean if it
+// says nothing or "none". Errors: unsupported for an unknown number or word.
 [[nodiscard]] Pooling read_pooling(const Checkpoint& checkpoint, std::string_view architecture);
 
 }  // namespace wick

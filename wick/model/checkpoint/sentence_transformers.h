@@ -1,4 +1,4 @@
-// What the files of sentence-transformers in a Hugging Face folder say about vectors of texts: "modules.json" and what it names.
+// sentence-transformers' files in a Hugging Face folder: "modules.json" and the modules that it lists.
 #pragma once
 
 #include <filesystem>

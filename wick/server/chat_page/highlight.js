@@ -27,7 +27,7 @@ const highlighted = (() => {
     dockerfile: language(hash, quotes, "FROM RUN CMD LABEL EXPOSE ENV ADD COPY ENTRYPOINT VOLUME USER WORKDIR ARG AS"),
   };
   const other = { "c++": "cpp", cc: "cpp", h: "cpp", hpp: "cpp", cuda: "cpp", opencl: "cpp", glsl: "cpp", js: "javascript", jsx: "javascript", ts: "javascript", tsx: "javascript", typescript: "javascript", mjs: "javascript", py: "python", python3: "python", kotlin: "java", swift: "java", csharp: "java", "c#": "java", cs: "java", scala: "java", php: "java", dart: "java", golang: "go", rs: "rust", rb: "ruby", bash: "shell", sh: "shell", zsh: "shell", console: "shell", jsonc: "json", json5: "json", yml: "yaml", ini: "yaml", makefile: "make", xml: "html", svg: "html", vue: "html", scss: "css", hs: "haskell", docker: "dockerfile", patch: "diff" };
-  const kMost = 100000;
+  const kMax = 100000;
   const compiled = new Map();
   function expression(rules) {
     if (!compiled.has(rules)) compiled.set(rules, new RegExp(`(${rules.comment})|(${rules.string})|([#@]?[A-Za-z_][\\w]*)|(\\b(?:0[xX][\\da-fA-F_]+|0[bB][01_]+|\\d[\\d_]*(?:\\.\\d+)?(?:[eE][+-]?\\d+)?)[a-zA-Z]*)`, "gm"));
@@ -39,7 +39,7 @@ const highlighted = (() => {
   return (text, name) => {
     name = (name || "").toLowerCase();
     name = other[name] || name;
-    if (text.length > kMost) return [text];
+    if (text.length > kMax) return [text];
     if (name === "diff") return lines(text);
     const rules = Object.hasOwn(languages, name) ? languages[name] : null;
     if (!rules) return [text];

@@ -19,7 +19,7 @@ namespace wick {
 namespace {
 
 // More than any file has, and few enough that the vocabulary is small.
-constexpr int64_t kMostTekkenTokens = int64_t{1} << 22;
+constexpr int64_t kMaxTekkenTokens = int64_t{1} << 22;
 
 // Of files that do not list them (Mistral Nemo's); those that follow have numbers for names.
 constexpr std::array<std::string_view, 20> kFirstSpecials = {"<unk>",
@@ -80,7 +80,7 @@ class TekkenReader {
  private:
   static int64_t count(const JsonReader& config, const char* key) {
     const JsonReader field = config.get(key);
-    if (field.integer() < 1 || field.integer() > kMostTekkenTokens) field.corrupt(fmt::format("want 1 to {}", kMostTekkenTokens));
+    if (field.integer() < 1 || field.integer() > kMaxTekkenTokens) field.corrupt(fmt::format("want 1 to {}", kMaxTekkenTokens));
     return field.integer();
   }
 

@@ -23,7 +23,7 @@ struct SpecialTokens {
     std::string text = {};
   };
 
-  // What a folder adds to a vocabulary.
+  // A token that a folder adds to a vocabulary.
   struct Added {
     int64_t id = 0;
     std::string text = {};

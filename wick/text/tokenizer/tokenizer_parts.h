@@ -32,7 +32,7 @@ struct TokenizerParts {
   bool invalid_whole = false;    // text that is not all UTF-8 goes to the model in one piece
   bool caches_words = false;     // pieces are words, which come again
 
-  // What the words are cut by, where the file is of ranks (tiktoken, tekken).
+  // Patterns that split words, if the file consists of ranks (tiktoken, tekken).
   std::vector<std::string> patterns;
 
   std::vector<TokenId> prefix;  // what add_special puts before the text
