@@ -79,9 +79,16 @@ constexpr std::string_view kErnieClasses[] = {"Ernie4_5ForCausalLM"};
 constexpr std::string_view kSeedOssClasses[] = {"SeedOssForCausalLM"};
 constexpr std::string_view kArceeClasses[] = {"ArceeForCausalLM"};
 constexpr std::string_view kNemotronClasses[] = {"NemotronForCausalLM"};
-constexpr ConfigRow kErnieConfig[] = {{"use_bias", ConfigRow::Use::read, "attention.output_bias"}};
+constexpr ConfigRow kErnieConfig[] = {
+    {"use_bias", ConfigRow::Use::read, "attention.output_bias"},
+    {"fuse_rms_norm", ConfigRow::Use::harmless},  // how a training program computes it
+};
 constexpr ConfigRow kSeedOssConfig[] = {{"attention_out_bias", ConfigRow::Use::harmless}, {"residual_dropout", ConfigRow::Use::harmless}};
-constexpr ConfigRow kNemotronConfig[] = {{"norm_eps", ConfigRow::Use::read, "attention.layer_norm_epsilon"}};
+constexpr ConfigRow kNemotronConfig[] = {
+    {"norm_eps", ConfigRow::Use::read, "attention.layer_norm_epsilon"},
+    {"rope_percent", ConfigRow::Use::harmless},  // partial_rotary_factor again
+    {"rotary_percent", ConfigRow::Use::harmless},
+};
 constexpr TensorRow kSeedOssTensors[] = {
     {"model.layers.{}.post_attention_layernorm.weight", "blk.{}.post_attention_norm.weight"},
 };

@@ -110,6 +110,13 @@ constexpr ConfigRow kMiniMaxM2Config[] = {
     {"qk_norm_type", ConfigRow::Use::only_text, "per_layer"},
     {"attn_type_list", ConfigRow::Use::only_value, {}, 1},
     {"use_routing_bias", ConfigRow::Use::only_value, {}, 1},
+    // Of linear attention, windows and shared experts, which the model has not.
+    {"layernorm_full_attention_beta", ConfigRow::Use::only_value, {}, 1},
+    {"layernorm_linear_attention_beta", ConfigRow::Use::harmless},
+    {"layernorm_mlp_beta", ConfigRow::Use::only_value, {}, 1},
+    {"shared_intermediate_size", ConfigRow::Use::only_value, {}, 0},
+    {"shared_moe_mode", ConfigRow::Use::harmless},
+    {"swa_rope_theta", ConfigRow::Use::harmless},
     {"use_mtp", ConfigRow::Use::harmless},
     {"num_mtp_modules", ConfigRow::Use::harmless},
     {"mtp_transformer_layers", ConfigRow::Use::harmless},

@@ -153,7 +153,7 @@ class QuantizationReader {
     made_.method = QuantizationMethod::float8;
     made_.bits = 8;
     const std::string format = text(json_, "fmt").value_or("e4m3");
-    if (format != "e4m3") refuse_value("fmt", printable(format), "e4m3");
+    if (format != "e4m3" && format != "float8_e4m3fn") refuse_value("fmt", printable(format), "e4m3");
     take_block(json_, "weight_block_size");
   }
   void read_modelopt() {

@@ -38,11 +38,12 @@ std::shared_ptr<const void> owners_of(std::vector<std::shared_ptr<const MappedFi
 
 bool QuantizedFolder::is_part(std::string_view name) const {
   // Scales of activations and of the cache, which are not quantized here.
-  constexpr std::array<std::string_view, 15> kParts = {".qzeros",       ".scales",           ".g_idx",
-                                                       ".weight_scale", ".weight_scale_inv", ".weight_zero_point",
-                                                       ".weight_shape", ".weight_g_idx",     ".input_scale",
-                                                       ".output_scale", ".k_scale",          ".v_scale",
-                                                       ".q_scale",      ".input_zero_point", ".weight_global_scale"};
+  constexpr std::array<std::string_view, 16> kParts = {".qzeros",          ".scales",           ".g_idx",
+                                                       ".weight_scale",    ".weight_scale_inv", ".weight_zero_point",
+                                                       ".weight_shape",    ".weight_g_idx",     ".input_scale",
+                                                       ".output_scale",    ".k_scale",          ".v_scale",
+                                                       ".q_scale",         ".input_zero_point", ".weight_global_scale",
+                                                       ".activation_scale"};
   return std::any_of(kParts.begin(), kParts.end(), [&](std::string_view part) { return name.ends_with(part); });
 }
 
