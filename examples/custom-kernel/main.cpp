@@ -35,7 +35,7 @@ ir::Kernel add_rms_norm(const DeviceCaps& caps) {
     squares = squares + added * added;
   });
   kernels::GroupReduce reduce(k);
-  const ir::Value scale = 1.0 / sqrt(reduce(ir::Reduce::add, squares) / cast(ir::Type::f32, columns) + epsilon);
+  const ir::Value scale = 1.0 / kernels::sqrt(reduce(ir::Reduce::add, squares) / cast(ir::Type::f32, columns) + epsilon);
   each_column([&](const ir::Value& i) { y[row + i] = sum[row + i] * scale * weight[i]; });
   return k.finish();
 }

@@ -14,6 +14,7 @@ namespace wick_python {
 namespace {
 
 namespace ir = wick::ir;
+namespace kernels = wick::kernels;
 
 // A builder that knows whether its kernel was taken, or left in the middle of a body: values of it are of no use then.
 struct Builder {
@@ -123,8 +124,11 @@ Value unary(nb::handle a) {
 }
 ir::Value shift_left(const ir::Operand& a, const ir::Operand& count) { return a.value() << count; }
 ir::Value shift_right(const ir::Operand& a, const ir::Operand& count) { return a.value() >> count; }
-ir::Value power_of_e(const ir::Value& a) { return ir::exp2(a * 1.4426950408889634); }
-ir::Value natural_log(const ir::Value& a) { return ir::log2(a) * 0.6931471805599453; }
+// wick::kernels has functions of f32 and f64; an f16 is computed in f32.
+template <ValueFunction kFunction>
+ir::Value in_f32(const ir::Value& a) {
+  return a.type() == ir::Type::f16 ? ir::cast(ir::Type::f16, kFunction(ir::cast(ir::Type::f32, a))) : kFunction(a);
+}
 
 #define WICK_IR_OPERATOR(name, symbol)                                                                                              \
   cls.def("__" name "__", &binary<static_cast<ValuesFunction>(&ir::operator symbol)>, nb::is_operator(), nb::arg("other"),          \
@@ -184,12 +188,12 @@ void bind_functions_of_values(nb::module_& module) {
   module.def("min", &binary<static_cast<ValuesFunction>(&ir::min)>, nb::sig("def min(a: Operand, b: Operand) -> Value"));
   module.def("max", &binary<static_cast<ValuesFunction>(&ir::max)>, nb::sig("def max(a: Operand, b: Operand) -> Value"));
   module.def("abs", &unary<static_cast<ValueFunction>(&ir::abs)>, nb::sig("def abs(a: Operand) -> Value"), "Of floats.");
-  module.def("sqrt", &unary<static_cast<ValueFunction>(&ir::sqrt)>, nb::sig("def sqrt(a: Operand) -> Value"), "Of a ≥ 0.");
-  module.def("exp", &unary<&power_of_e>, nb::sig("def exp(a: Operand) -> Value"), "By exp2.");
-  module.def("log", &unary<&natural_log>, nb::sig("def log(a: Operand) -> Value"), "Of a > 0, by log2.");
-  module.def("exp2", &unary<static_cast<ValueFunction>(&ir::exp2)>, nb::sig("def exp2(a: Operand) -> Value"), "Within 4 ulp.");
-  module.def("log2", &unary<static_cast<ValueFunction>(&ir::log2)>, nb::sig("def log2(a: Operand) -> Value"), "Of a > 0, within 4 ulp.");
-  module.def("sin", &unary<static_cast<ValueFunction>(&ir::sin)>, nb::sig("def sin(a: Operand) -> Value"), "Of |a| ≤ π, within 2⁻¹¹.");
+  module.def("sqrt", &unary<&in_f32<&kernels::sqrt>>, nb::sig("def sqrt(a: Operand) -> Value"), "NaN below 0.");
+  module.def("exp", &unary<&in_f32<&kernels::exp>>, nb::sig("def exp(a: Operand) -> Value"));
+  module.def("log", &unary<&in_f32<&kernels::log>>, nb::sig("def log(a: Operand) -> Value"), "-inf at 0, NaN below.");
+  module.def("exp2", &unary<&in_f32<&kernels::exp2>>, nb::sig("def exp2(a: Operand) -> Value"));
+  module.def("log2", &unary<&in_f32<&kernels::log2>>, nb::sig("def log2(a: Operand) -> Value"), "-inf at 0, NaN below.");
+  module.def("sin", &unary<&in_f32<&kernels::sin>>, nb::sig("def sin(a: Operand) -> Value"), "Of every finite number.");
   module.def("trunc", &unary<static_cast<ValueFunction>(&ir::trunc)>, nb::sig("def trunc(a: Operand) -> Value"), "Toward zero.");
   module.def("logical_not", &unary<static_cast<ValueFunction>(&ir::operator!)>, nb::sig("def logical_not(a: Value) -> Value"));
   module.def("unpack_half", &unary<&ir::unpack_half>, nb::sig("def unpack_half(bits: Value) -> Value"));

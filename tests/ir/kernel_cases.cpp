@@ -4,12 +4,10 @@
 #include <cmath>
 
 #include "ir/launch.h"
-#include "wick/kernels/angles.h"
 #include "wick/kernels/attention.h"
 #include "wick/kernels/attention_tiles.h"
 #include "wick/kernels/conversions.h"
 #include "wick/kernels/cumsum.h"
-#include "wick/kernels/elementary.h"
 #include "wick/kernels/elementwise.h"
 #include "wick/kernels/linear.h"
 #include "wick/kernels/linear_tiles.h"
@@ -59,26 +57,26 @@ struct UnaryFunction {
 const UnaryFunction kUnaryFunctions[] = {
     {"negate", [](const Value& x) { return -x; }, [](double x) { return -x; }, 8, 0},
     {"round", kernels::round, [](double x) { return std::round(x); }, 8, 0},
-    {"square_root", kernels::square_root, [](double x) { return std::sqrt(x); }, 0, 0},
+    {"sqrt", kernels::sqrt, [](double x) { return std::sqrt(x); }, 0, 0},
     {"exp", kernels::exp, [](double x) { return std::exp(x); }, 8, 0},
     {"log", kernels::log, [](double x) { return std::log(x); }, 0, 0},
-    {"sine", kernels::sine, [](double x) { return std::sin(x); }, 0x1p18, 4},
-    {"cosine", kernels::cosine, [](double x) { return std::cos(x); }, 100, 4},
+    {"sin", kernels::sin, [](double x) { return std::sin(x); }, 0x1p18, 4},
+    {"cos", kernels::cos, [](double x) { return std::cos(x); }, 100, 4},
     {"tanh", kernels::tanh, [](double x) { return std::tanh(x); }, 8, 0},
     {"erf", kernels::erf, [](double x) { return std::erf(x); }, 4, 1},
     {"gelu", kernels::gelu, [](double x) { return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))); }, 4, 8},
     {"softplus", kernels::softplus, [](double x) { return std::log1p(std::exp(x)); }, 8, 0},
     {"mish", kernels::mish, [](double x) { return x * std::tanh(std::log1p(std::exp(x))); }, 8, 0},
     {"silu", kernels::silu, [](double x) { return x / (1 + std::exp(-x)); }, 8, 0},
-    {"arc_tangent", kernels::arc_tangent, [](double x) { return std::atan(x); }, 8, 0},
-    {"area_sine", kernels::area_sine, [](double x) { return std::asinh(x); }, 8, 0},
-    {"area_cosine", [](const Value& x) { return kernels::area_cosine(x + 1.0); }, [](double x) { return std::acosh(x + 1); }, 0, 4},
-    {"hyperbolic_sine", kernels::hyperbolic_sine, [](double x) { return std::sinh(x); }, 2, 0},
-    {"exp_minus_1", kernels::exp_minus_1, [](double x) { return std::expm1(x); }, 2, 0},
-    {"power_of_2", kernels::power_of_2, [](double x) { return std::exp2(x); }, 4, 0},
-    {"log_2", kernels::log_2, [](double x) { return std::log2(x); }, 0, 0},
-    {"log_10", kernels::log_10, [](double x) { return std::log10(x); }, 0, 0},
-    {"log_1_plus", kernels::log_1_plus, [](double x) { return std::log1p(x); }, 0, 0},
+    {"atan", kernels::atan, [](double x) { return std::atan(x); }, 8, 0},
+    {"asinh", kernels::asinh, [](double x) { return std::asinh(x); }, 8, 0},
+    {"acosh", [](const Value& x) { return kernels::acosh(x + 1.0); }, [](double x) { return std::acosh(x + 1); }, 0, 4},
+    {"sinh", kernels::sinh, [](double x) { return std::sinh(x); }, 2, 0},
+    {"expm1", kernels::expm1, [](double x) { return std::expm1(x); }, 2, 0},
+    {"exp2", kernels::exp2, [](double x) { return std::exp2(x); }, 4, 0},
+    {"log2", kernels::log2, [](double x) { return std::log2(x); }, 0, 0},
+    {"log10", kernels::log10, [](double x) { return std::log10(x); }, 0, 0},
+    {"log1p", kernels::log1p, [](double x) { return std::log1p(x); }, 0, 0},
 };
 
 Element element_of(DType dtype) { return kernels::element_of(dtype); }
@@ -136,8 +134,8 @@ const BinaryFunction kBinaryFunctions[] = {
     {"divide", [](const Value& a, const Value& b) { return a / b; }, [](double a, double b) { return a / b; }},
     {"pow", [](const Value& a, const Value& b) { return kernels::pow(abs(a), b); },
      [](double a, double b) { return std::pow(std::fabs(a), b); }},
-    {"remainder_toward_zero", kernels::remainder_toward_zero, [](double a, double b) { return std::fmod(a, b); }},
-    {"arc_tangent2", kernels::arc_tangent2, [](double a, double b) { return std::atan2(a, b); }},
+    {"fmod", kernels::fmod, [](double a, double b) { return std::fmod(a, b); }},
+    {"atan2", kernels::atan2, [](double a, double b) { return std::atan2(a, b); }},
 };
 
 // a[2][1][3][4] and b[1][5][1][4], repeated to [2][5][3][4]; by lanes of one element and of four.

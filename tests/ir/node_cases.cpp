@@ -99,14 +99,15 @@ KernelCase float_case(Type type, Element element) {
   const Value x = a[r.lane], y = b[r.lane], one = k.number_of(type, 1, 0), half = k.number_of(type, 0.5, 0);
   const Value divisor = select(y == 0.0, one, y);
   const auto flag = [&](const Value& v) { r.add(select(v, one, half)); };
-  for (const Value& v : {x + y, x - y, x * half, x / divisor, min(x, y), max(x, y), -x, abs(x), trunc(x), fma(half, x, y), sqrt(abs(y))})
+  for (const Value& v :
+       {x + y, x - y, x * half, x / divisor, min(x, y), max(x, y), -x, abs(x), trunc(x), fma(half, x, y), native_sqrt(abs(y))})
     r.add(v);
   flag(x < y);
   flag(x <= y);
   flag(x == y);
   if (type != Type::f64) {
-    r.add(exp2(x / k.number_of(type, 128, 0)));
-    r.add(log2(abs(y) + half));
+    r.add(native_exp2(x / k.number_of(type, 128, 0)));
+    r.add(native_log2(abs(y) + half));
   }
 
   Numbers as, bs, expected(std::size_t{n} * r.count);
@@ -146,7 +147,7 @@ KernelCase float_case(Type type, Element element) {
 KernelCase sine_case() {
   KernelBuilder k("nodes_sine", {.group_size = 128});
   const Memory a = k.buffer("a", Element::f32), y = k.output("y", Element::f32);
-  y[k.local_id()] = sin(a[k.local_id()]);
+  y[k.local_id()] = native_sin(a[k.local_id()]);
   Numbers as, ys;
   for (int i = 0; i < 128; ++i) {
     as.push_back((i - 64) * 0.048828125);

@@ -45,7 +45,7 @@ struct Scalars {
 
 TEST(Schedule, MovesInvariantsOutOfLoopsAndComputesThemOnce) {
   Scalars s;
-  s.k.loop(0, s.n, 1, [&](const Value& i) { s.y[s.t * s.n + i] = s.x[s.t * s.n + i] * sqrt(s.a); });
+  s.k.loop(0, s.n, 1, [&](const Value& i) { s.y[s.t * s.n + i] = s.x[s.t * s.n + i] * native_sqrt(s.a); });
   const Kernel kernel = s.k.finish();
   EXPECT_EQ(lets_of(schedule(kernel), Op::square_root), std::pair(1, 0));
   EXPECT_EQ(lets_of(schedule(kernel, {.move_out_of_loops = false}), Op::square_root), std::pair(1, 1));
@@ -92,7 +92,7 @@ TEST(FoldConstants, ComputesWhatIsKnown) {
 TEST(FoldConstants, KeepsNegativeZeroAndFaults) {
   Scalars s;
   s.y[s.t] = s.x[s.t] + 0.0F;  // turns -0 into 0
-  s.y[s.t + 4U] = exp2(s.k.constant(3.0F));
+  s.y[s.t + 4U] = native_exp2(s.k.constant(3.0F));
   const Kernel kernel = schedule(fold_constants(s.k.finish()));
   EXPECT_EQ(lets_of(kernel, Op::add).first, 2);
   EXPECT_EQ(lets_of(kernel, Op::exp2).first, 1);

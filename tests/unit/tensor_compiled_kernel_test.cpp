@@ -60,7 +60,7 @@ ir::Kernel row_kernel(const DeviceCaps& caps) {
     const Value at = x[first + i];
     squares = squares + at * at;
   });
-  const Value scale = 1.0 / sqrt(reduce(ir::Reduce::add, squares) / cast(Type::f32, columns));
+  const Value scale = 1.0 / kernels::sqrt(reduce(ir::Reduce::add, squares) / cast(Type::f32, columns));
   k.loop(k.local_id(), columns, options.group_size, [&](const Value& i) { y[first + i] = kernels::silu(x[first + i]) * scale; });
   return k.finish();
 }

@@ -250,10 +250,12 @@ class KernelBuilder {
 [[nodiscard]] Value unpack_half(const Value& bits);
 [[nodiscard]] Value pack_halves(const Value& low, const Value& high);
 [[nodiscard]] Value abs(const Value& a);
-[[nodiscard]] Value exp2(const Value& a);
-[[nodiscard]] Value log2(const Value& a);
-[[nodiscard]] Value sin(const Value& a);
-[[nodiscard]] Value sqrt(const Value& a);
+// The device's own functions, as node.h defines them: exp2 and log2 within 4 units in the last place, of a > 0; the sine of |a| <= π within
+// 2^-11; the square root of a >= 0. wick/kernels/math.h has C's functions.
+[[nodiscard]] Value native_exp2(const Value& a);
+[[nodiscard]] Value native_log2(const Value& a);
+[[nodiscard]] Value native_sin(const Value& a);
+[[nodiscard]] Value native_sqrt(const Value& a);
 [[nodiscard]] Value trunc(const Value& a);
 [[nodiscard]] Value subgroup_reduce(Reduce reduce, const Value& a);
 [[nodiscard]] Value subgroup_shuffle_xor(const Value& a, uint32_t mask);

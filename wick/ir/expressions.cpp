@@ -172,10 +172,10 @@ Value operator~(const Value& a) { return a.builder()->unary(Op::logical_not, a);
 Value min(const Operand& a, const Operand& b) { return binary(Op::minimum, a, b); }
 Value max(const Operand& a, const Operand& b) { return binary(Op::maximum, a, b); }
 Value abs(const Value& a) { return a.builder()->unary(Op::absolute, a); }
-Value exp2(const Value& a) { return a.builder()->unary(Op::exp2, a); }
-Value log2(const Value& a) { return a.builder()->unary(Op::log2, a); }
-Value sin(const Value& a) { return a.builder()->unary(Op::sine, a); }
-Value sqrt(const Value& a) { return a.builder()->unary(Op::square_root, a); }
+Value native_exp2(const Value& a) { return a.builder()->unary(Op::exp2, a); }
+Value native_log2(const Value& a) { return a.builder()->unary(Op::log2, a); }
+Value native_sin(const Value& a) { return a.builder()->unary(Op::sine, a); }
+Value native_sqrt(const Value& a) { return a.builder()->unary(Op::square_root, a); }
 Value trunc(const Value& a) { return a.builder()->unary(Op::truncate, a); }
 
 Value fma(const Operand& a, const Operand& b, const Operand& c) {

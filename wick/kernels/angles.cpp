@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "wick/kernels/math.h"
+#include "wick/kernels/math_detail.h"
 
 namespace wick::kernels {
 
@@ -25,8 +26,8 @@ std::span<const double> terms(Type type, const std::array<double, size>& all, si
 // sin(rest + quarter · π/2)
 Value at_quarter(const Value& quarter, const Value& rest) {
   const Value s = rest * rest;
-  const Value sine = fma(rest * s, polynomial(s, terms(rest.type(), kSine, 4)), rest);
-  const Value cosine = fma(s, polynomial(s, terms(rest.type(), kCosine, 5)), 1.0);
+  const Value sine = fma(rest * s, detail::polynomial(s, terms(rest.type(), kSine, 4)), rest);
+  const Value cosine = fma(s, detail::polynomial(s, terms(rest.type(), kCosine, 5)), 1.0);
   const Value value = select((quarter & 1U) == 1U, cosine, sine);
   return select((quarter & 2U) == 2U, -value, value);
 }
@@ -114,7 +115,7 @@ Angle angle_of_turns(const Value& turns) {
 
 Value sine(const Angle& angle) { return at_quarter(angle.quarter, angle.rest); }
 Value cosine(const Angle& angle) { return at_quarter(angle.quarter + 1U, angle.rest); }
-Value sine(const Value& x) { return sine(reduced(x)); }
-Value cosine(const Value& x) { return cosine(reduced(x)); }
+Value sin(const Value& x) { return select(x == 0.0, x, sine(reduced(x))); }
+Value cos(const Value& x) { return cosine(reduced(x)); }
 
 }  // namespace wick::kernels

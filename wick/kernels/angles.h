@@ -1,13 +1,9 @@
-// Sine and cosine of every finite number, and of parts of a turn.
+// Sine and cosine of parts of a turn; math.h has those of numbers.
 #pragma once
 
 #include "wick/ir/builder.h"
 
 namespace wick::kernels {
-
-// NaN for infinities. f32 and f64.
-[[nodiscard]] ir::Value sine(const ir::Value& x);
-[[nodiscard]] ir::Value cosine(const ir::Value& x);
 
 // An angle as a quarter of the turn, counted from the middle (u32, modulo 4), and the rest in [-π/4, π/4].
 struct Angle {

@@ -6,6 +6,7 @@
 #include "wick/kernels/group_options.h"
 #include "wick/kernels/group_reduce.h"
 #include "wick/kernels/math.h"
+#include "wick/kernels/math_detail.h"
 
 namespace wick::kernels {
 
@@ -25,7 +26,8 @@ struct Running {
   }
   // Online softmax: when the maximum moves, what was summed so far is scaled (Milakov & Gimelshein 2018). Gives the position's weight.
   Value add(const Value& new_largest, const Value& score, const Value& exists) {
-    const Value weight = select(exists, exp_of_negative(score - new_largest), 0.0F), correction = exp_of_negative(largest - new_largest);
+    const Value weight = select(exists, detail::exp_of_negative(score - new_largest), 0.0F),
+                correction = detail::exp_of_negative(largest - new_largest);
     sum = fma(sum, correction, weight);
     for (Variable& column : columns) column = column * correction;
     largest = new_largest;
@@ -244,12 +246,12 @@ Kernel attention_join(bool sinks, bool logarithms, const DeviceCaps& caps) {
   const auto stat = [&](const Value& i, uint32_t which) -> Value { return parts[stats_offset + (first + i) * 2U + which]; };
   Variable largest = k.variable(k.lowest()), sum = k.variable(0.0F);
   k.loop(0, splits, 1, [&](const Value& i) { largest = max(largest, stat(i, 0)); });
-  k.loop(0, splits, 1, [&](const Value& i) { sum = fma(exp_of_negative(stat(i, 0) - largest), stat(i, 1), sum); });
+  k.loop(0, splits, 1, [&](const Value& i) { sum = fma(detail::exp_of_negative(stat(i, 0) - largest), stat(i, 1), sum); });
   const RowEnd::Shares shares = row_end.shares(largest, sum, row % heads);
   k.loop(k.local_id(), width, options.group_size, [&](const Value& column) {
     Variable total = k.variable(0.0F);
     k.loop(0, splits, 1,
-           [&](const Value& i) { total = fma(exp_of_negative(stat(i, 0) - largest), parts[(first + i) * width + column], total); });
+           [&](const Value& i) { total = fma(detail::exp_of_negative(stat(i, 0) - largest), parts[(first + i) * width + column], total); });
     out[out_offset + row * width + column] = shares.of(total);
   });
   row_end.store_logarithm(k.local_id() == 0U, row);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "wick/kernels/math.h"
+#include "wick/kernels/math_detail.h"
 
 namespace wick::kernels {
 
@@ -151,8 +152,8 @@ RowEnd::Shares RowEnd::shares(const Value& largest, const Value& sum, const Valu
   if (sinks_) {
     const Value sink = (*sinks_)[sinks_offset_ + head];
     highest = max(largest, sink);
-    shares.factor = exp_of_negative(largest - highest);
-    shares.total = fma(sum, shares.factor, exp_of_negative(sink - highest));
+    shares.factor = detail::exp_of_negative(largest - highest);
+    shares.total = fma(sum, shares.factor, detail::exp_of_negative(sink - highest));
   }
   if (logarithms_) logarithm_ = highest + log(shares.total);
   return shares;

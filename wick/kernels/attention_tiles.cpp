@@ -171,11 +171,11 @@ class TiledAttention {
       largest = max(largest, scores.back());
     }
     for (uint32_t mask = tile_.n; mask < tiles_.subgroup_size; mask *= 2) largest = max(largest, subgroup_shuffle_xor(largest, mask));
-    const Value factor = exp2(largest_ - largest);
+    const Value factor = ir::native_exp2(largest_ - largest);
     Value sum = sum_ * factor;
     const auto weight = [&](uint32_t i) {
       const Value exists = seen_->holds(first + key(i / kQuad, i % kQuad));
-      return select(exists, exp2(scores[i] - largest), 0.0F);
+      return select(exists, ir::native_exp2(scores[i] - largest), 0.0F);
     };
     for (uint32_t i = 0; i < quads * kQuad; i += 2) {
       const Value low = weight(i), high = weight(i + 1);

@@ -1,14 +1,19 @@
-#include "wick/kernels/elementary.h"
-
+// Functions of math.h that are made of others: inverse and hyperbolic ones, logarithms and powers to other bases, remainders.
 #include <array>
 #include <numbers>
 
-#include "wick/kernels/angles.h"
 #include "wick/kernels/math.h"
+#include "wick/kernels/math_detail.h"
 
 namespace wick::kernels {
 
 using namespace ir;
+
+using detail::bits_of;
+using detail::clamped;
+using detail::is_wide;
+using detail::polynomial;
+using detail::power_of_two;
 
 namespace {
 
@@ -41,14 +46,14 @@ struct Logarithm {
   Value exponent, of_mantissa;
 };
 Logarithm logarithm(const Value& x) {
-  const auto [exponent, fraction] = split_mantissa(x);
-  return {exponent, log1p(fraction)};
+  const auto [exponent, fraction] = detail::split_mantissa(x);
+  return {exponent, detail::log1p_near_zero(fraction)};
 }
 
 // A logarithm's value at 0, below it and at infinity.
 Value at_the_ends(const Value& x, const Value& finite) {
   const Value positive = select(x == infinity_like(x), x, finite);
-  return select(x > 0.0, positive, select(x < 0.0, nan_like(x), -infinity_like(x)));
+  return select(x > 0.0, positive, select(x == 0.0, -infinity_like(x), nan_like(x)));
 }
 
 // Positive x and y apart: x = mantissa · 2^exponent with a whole mantissa of 24 (53) bits, or fewer where x is subnormal.
@@ -67,32 +72,32 @@ Parts parts_of(const Value& x) {
 
 }  // namespace
 
-Value tangent(const Value& x) { return sine(x) / cosine(x); }
+Value tan(const Value& x) { return sin(x) / cos(x); }
 
-Value arc_tangent(const Value& x) {
+Value atan(const Value& x) {
   const Value a = abs(x), beyond = a > 1.0;
   const Value r = arc_tangent_below_1(select(beyond, 1.0 / max(a, 1.0), a));
   return with_sign_of(select(beyond, from_quarter_turn(r), r), x);
 }
 
 // 2 atan(x / (1 + √(1 - x²)))
-Value arc_sine(const Value& x) {
-  const Value a = min(abs(x), 1.0);
-  const Value r = arc_tangent_below_1(a / (square_root((1.0 - a) * (a + 1.0)) + 1.0)) * 2.0;
+Value asin(const Value& x) {
+  const Value a = detail::at_most(abs(x), 1);
+  const Value r = arc_tangent_below_1(a / (sqrt((1.0 - a) * (a + 1.0)) + 1.0)) * 2.0;
   return select(abs(x) > 1.0, nan_like(x), with_sign_of(r, x));
 }
 
 // For |x| <= 1/2 π/2 - asin(x); beyond 2 asin(√((1 - |x|) / 2)), or π less that.
-Value arc_cosine(const Value& x) {
-  const Value a = min(abs(x), 1.0), near = a < 0.5;
-  const Value root = square_root((1.0 - a) * 0.5);
+Value acos(const Value& x) {
+  const Value a = detail::at_most(abs(x), 1), near = a < 0.5;
+  const Value root = sqrt((1.0 - a) * 0.5);
   const Value s = select(near, a, root);
-  const Value r = arc_tangent_below_1(s / (square_root((1.0 - s) * (s + 1.0)) + 1.0)) * 2.0;
+  const Value r = arc_tangent_below_1(s / (sqrt((1.0 - s) * (s + 1.0)) + 1.0)) * 2.0;
   const Value outer = select(x < 0.0, from_quarter_turn(r + r - kHalfPi), r + r);
   return select(abs(x) > 1.0, nan_like(x), select(near, from_quarter_turn(with_sign_of(r, x)), outer));
 }
 
-Value arc_tangent2(const Value& y, const Value& x) {
+Value atan2(const Value& y, const Value& x) {
   const Value a = abs(x), b = abs(y), infinite = infinity_like(x);
   const Value steep = b > a, larger = max(a, b), smaller = min(a, b);
   // Numbers near the ends are brought nearer to 1, since a device may divide by multiplying with a reciprocal.
@@ -107,68 +112,71 @@ Value arc_tangent2(const Value& y, const Value& x) {
 }
 
 // From t = e^|x| - 1 below 1: (t + t / (t + 1)) / 2; beyond as e^|x| / 2 - e^-|x| / 2, through the root of e^|x|, which does not overflow.
-Value hyperbolic_sine(const Value& x) {
-  const Value a = abs(x), t = expm1(min(a, 1.0)), root = exp(a * 0.5);
+Value sinh(const Value& x) {
+  const Value a = abs(x), t = detail::expm1_within_64(detail::at_most(a, 1)), root = exp(a * 0.5);
   const Value far = root * 0.5 * root - 0.5 / (root * root);
   return with_sign_of(select(a < 1.0, (t + t / (t + 1.0)) * 0.5, select(a == infinity_like(x), a, far)), x);
 }
 
-Value hyperbolic_cosine(const Value& x) {
+Value cosh(const Value& x) {
   const Value a = abs(x), root = exp(a * 0.5);
   return select(a == infinity_like(x), a, root * 0.5 * root + 0.5 / (root * root));
 }
 
 // log(1 + a + a² / (1 + √(1 + a²))); for a large a log(2a).
-Value area_sine(const Value& x) {
+Value asinh(const Value& x) {
   const Value a = abs(x), large = a > (is_wide(x) ? 0x1p28 : 0x1p13), small = select(large, number_like(x, 1), a);
-  const Value square = small * small, near = log_1_plus(small + square / (square_root(square + 1.0) + 1.0));
+  const Value square = small * small, near = log1p(small + square / (sqrt(square + 1.0) + 1.0));
   return with_sign_of(select(large, log(a) + std::numbers::ln2, near), x);
 }
 
 // With t = x - 1: log(1 + t + √(2t + t²)); for a large x log(2x).
-Value area_cosine(const Value& x) {
+Value acosh(const Value& x) {
   const Value large = x > (is_wide(x) ? 0x1p28 : 0x1p13);
   const Value t = select(large, number_like(x, 1), max(x, 1.0) - 1.0);
-  const Value near = log_1_plus(t + square_root(t * (t + 2.0)));
-  return select(x < 1.0, nan_like(x), select(large, log(x) + std::numbers::ln2, near));
+  const Value near = log1p(t + sqrt(t * (t + 2.0)));
+  return select(x >= 1.0, select(large, log(x) + std::numbers::ln2, near), nan_like(x));
 }
 
 // log(1 + 2a / (1 - a)) / 2
-Value area_tangent(const Value& x) {
+Value atanh(const Value& x) {
   const Value a = abs(x), inside = select(a < 1.0, a, 0.0);
-  const Value r = log_1_plus((inside + inside) / (1.0 - inside)) * 0.5;
-  return select(a > 1.0, nan_like(x), with_sign_of(select(a == 1.0, infinity_like(x), r), x));
+  const Value r = log1p((inside + inside) / (1.0 - inside)) * 0.5;
+  return select(a <= 1.0, with_sign_of(select(a == 1.0, infinity_like(x), r), x), nan_like(x));
 }
 
-Value power_of_2(const Value& x) {
-  if (!is_wide(x)) return exp2(min(max(x, -200.0), 200.0));
-  const Value bounded = min(max(x, -1100.0), 1100.0), n = floor(bounded + 0.5);
+Value exp2(const Value& x) {
+  if (!is_wide(x)) return ir::native_exp2(clamped(x, -200, 200));
+  const Value bounded = clamped(x, -1100, 1100), n = floor(bounded + 0.5);
   const Value whole = cast(Type::i32, n), half = whole >> 1;
   return exp((bounded - n) * std::numbers::ln2) * power_of_two(half, x) * power_of_two(whole - half, x);
 }
 
-Value exp_minus_1(const Value& x) { return select(x > 60.0, exp(x), expm1(min(max(x, -60.0), 60.0))); }
+Value expm1(const Value& x) {
+  const Value finite = select(x > 60.0, exp(x), detail::expm1_within_64(clamped(x, -60, 60)));
+  return select(x == 0.0, x, finite);  // with its sign
+}
 
-Value log_2(const Value& x) {
+Value log2(const Value& x) {
   const Logarithm l = logarithm(x);
   return at_the_ends(x, fma(l.of_mantissa, std::numbers::log2e, l.exponent));
 }
 
 // log10(2) in two parts, of which the first has few enough bits for any exponent times it to be exact.
-Value log_10(const Value& x) {
+Value log10(const Value& x) {
   const Logarithm l = logarithm(x);
   const double high = is_wide(x) ? 0x1.34413509f79p-2 : 0x1.344p-2, low = 0.30102999566398119521 - high;
   const Value rest = fma(l.exponent, low, l.of_mantissa * std::numbers::log10e);
   return at_the_ends(x, fma(l.exponent, high, rest));
 }
 
-Value log_1_plus(const Value& x) {
+Value log1p(const Value& x) {
   const Value near = (x >= -0.5) & (x <= 1.0);
-  return select(near, log1p(select(near, x, 0.0)), log(x + 1.0));
+  return select(near, detail::log1p_near_zero(select(near, x, 0.0)), log(x + 1.0));
 }
 
 // x = m · 2^e and y = n · 2^f: m · 2^(e - f) modulo n, a few bits of the exponent at a time. All of it is of whole numbers, so exact.
-Value remainder_toward_zero(const Value& x, const Value& y) {
+Value fmod(const Value& x, const Value& y) {
   ir::KernelBuilder& k = *x.builder();
   const bool wide = is_wide(x);
   const Value a = abs(x), b = abs(y), infinite = infinity_like(x);

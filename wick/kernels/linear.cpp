@@ -232,7 +232,7 @@ class Matvec {
                              const Value& exists) {
     std::vector<Value> products(sums.begin() + token * count(), sums.begin() + (token + 1) * count());
     if (norm_) {
-      const Value scale = 1.0F / square_root(sums[tokens_ * count() + token] / cast(Type::f32, columns_) + epsilon_);
+      const Value scale = 1.0F / sqrt(sums[tokens_ * count() + token] / cast(Type::f32, columns_) + epsilon_);
       for (Value& product : products) product = product * scale;
     }
     const Value row = pair_.valid() ? pair_.first_row + ranges.row_of(weight) : ranges.row_of(weight);

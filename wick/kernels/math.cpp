@@ -3,17 +3,17 @@
 #include <array>
 #include <numbers>
 
+#include "wick/kernels/math_detail.h"
+
 namespace wick::kernels {
 
 using namespace ir;
 
-bool is_wide(const Value& x) { return x.type() == Type::f64; }
-
-Value bits_of(const Value& x) { return bitcast(is_wide(x) ? Type::i64 : Type::i32, x); }
-
-Value power_of_two(const Value& n, const Value& like) {
-  return is_wide(like) ? bitcast(Type::f64, cast(Type::i64, n + 1023) << 52) : bitcast(Type::f32, (n + 127) << 23);
-}
+using detail::bits_of;
+using detail::clamped;
+using detail::is_wide;
+using detail::polynomial;
+using detail::power_of_two;
 
 namespace {
 
@@ -57,52 +57,29 @@ Value infinity_like(const Value& x) { return from_bits(x, 0x7f800000, 0x7ff00000
 Value nan_like(const Value& x) { return from_bits(x, 0x7fc00000, 0x7ff8000000000000); }
 Value is_nan(const Value& x) { return magnitude_bits(x) > (is_wide(x) ? 0x7ff0000000000000 : 0x7f800000); }
 
+namespace detail {
+
+bool is_wide(const Value& x) { return x.type() == Type::f64; }
+
+Value bits_of(const Value& x) { return bitcast(is_wide(x) ? Type::i64 : Type::i32, x); }
+
+Value power_of_two(const Value& n, const Value& like) {
+  return is_wide(like) ? bitcast(Type::f64, cast(Type::i64, n + 1023) << 52) : bitcast(Type::f32, (n + 127) << 23);
+}
+
+Value at_most(const Value& x, double high) { return select(x > high, number_like(x, high), x); }
+
+Value clamped(const Value& x, double low, double high) { return select(x < low, number_like(x, low), at_most(x, high)); }
+
 Value polynomial(const Value& x, std::span<const double> coefficients) {
   Value sum = number_like(x, coefficients.front());
   for (const double coefficient : coefficients.subspan(1)) sum = fma(sum, x, coefficient);
   return sum;
 }
 
-Value floor(const Value& x) {
-  const Value whole = trunc(x);
-  return select(whole > x, whole - 1.0, whole);
-}
+Value exp_of_negative(const Value& x) { return ir::native_exp2(x * std::numbers::log2e); }
 
-Value ceil(const Value& x) {
-  const Value whole = trunc(x);
-  return select(whole < x, whole + 1.0, whole);
-}
-
-Value round(const Value& x) {
-  // x - trunc(x) is exact; infinities have no halves.
-  const Value whole = trunc(x), half = abs(x - whole) >= 0.5;
-  return select(half, whole + select(x < 0.0, number_like(x, -1), 1.0), whole);
-}
-
-Value square_root(const Value& x) {
-  // A zero keeps its sign, which a compiler may lose where it makes a maximum of the choice.
-  return select(x < 0.0, nan_like(x), select(x == 0.0, x, sqrt(select(x < 0.0, 0.0, x))));
-}
-
-// f32: 2^(x·log2(e)), whose product is rounded, and its error, which the exponent would magnify, comes back as a factor 1 + error·ln(2).
-Value exp(const Value& x) {
-  if (is_wide(x)) {
-    // Powers beyond the normal numbers in two factors.
-    const Exponential e = exponential(min(max(x, -746.0), 710.0));
-    const Value half = e.n >> 1;
-    return (e.p + 1.0) * power_of_two(half, x) * power_of_two(e.n - half, x);
-  }
-  constexpr double kLog2ERest = 0x1.4ae0cp-26;  // what rounding log2(e) left
-  const Value exponent = x * std::numbers::log2e;
-  const Value error = fma(x, std::numbers::log2e, -exponent) + x * kLog2ERest;
-  const Value power = exp2(exponent);
-  // Infinity times the correction could be NaN.
-  return select(abs(exponent) < 127.0, fma(power, error * 0.69314718055994530942, power), power);
-}
-
-Value exp_of_negative(const Value& x) { return exp2(x * std::numbers::log2e); }
-
-Value expm1(const Value& x) {
+Value expm1_within_64(const Value& x) {
   const Exponential e = exponential(x);
   const Value power = power_of_two(e.n, x);
   return fma(e.p, power, power - 1.0);
@@ -121,24 +98,64 @@ SplitMantissa split_mantissa(const Value& x) {
   return {cast(x.type(), cast(Type::i32, k) + base), fraction};
 }
 
+// 2 atanh(x / (2 + x))
+Value log1p_near_zero(const Value& x) {
+  const Value s = x / (x + 2.0);
+  return fma(s * 2.0, atanh_rest(s * s, is_wide(x) ? 16 : 7), s * 2.0);
+}
+
+}  // namespace detail
+
+Value floor(const Value& x) {
+  const Value whole = trunc(x);
+  return select(whole > x, whole - 1.0, whole);
+}
+
+Value ceil(const Value& x) {
+  const Value whole = trunc(x);
+  return select(whole < x, whole + 1.0, whole);
+}
+
+Value round(const Value& x) {
+  // x - trunc(x) is exact; infinities have no halves.
+  const Value whole = trunc(x), half = abs(x - whole) >= 0.5;
+  return select(half, whole + select(x < 0.0, number_like(x, -1), 1.0), whole);
+}
+
+Value sqrt(const Value& x) {
+  // A zero keeps its sign, which a compiler may lose where it makes a maximum of the choice.
+  return select(x < 0.0, nan_like(x), select(x == 0.0, x, ir::native_sqrt(select(x < 0.0, 0.0, x))));
+}
+
+// f32: 2^(x·log2(e)), whose product is rounded, and its error, which the exponent would magnify, comes back as a factor 1 + error·ln(2).
+Value exp(const Value& x) {
+  if (is_wide(x)) {
+    // Powers beyond the normal numbers in two factors.
+    const Exponential e = exponential(clamped(x, -746, 710));
+    const Value half = e.n >> 1;
+    return (e.p + 1.0) * power_of_two(half, x) * power_of_two(e.n - half, x);
+  }
+  constexpr double kLog2ERest = 0x1.4ae0cp-26;  // what rounding log2(e) left
+  const Value exponent = x * std::numbers::log2e;
+  const Value error = fma(x, std::numbers::log2e, -exponent) + x * kLog2ERest;
+  const Value power = ir::native_exp2(exponent);
+  // Infinity times the correction could be NaN.
+  const Value finite = (abs(exponent) < 160.0) & (power < infinity_like(x));
+  return select(finite, fma(power, error * 0.69314718055994530942, power), power);
+}
+
 // x = 2^k · (1 + f): log(x) = k · ln 2 + log(1 + f). With s = f / (2 + f), log(1 + f) = 2 atanh(s) = f - s · f + 2 s · rest(s²), and since
 // s · f = f²/2 - s · f²/2, this is f - (h - s · (h + 2 rest)), h = f²/2, in which the large term f is exact.
 Value log(const Value& x) {
   const bool wide = is_wide(x);
-  const auto [exponent, f] = split_mantissa(x);
+  const auto [exponent, f] = detail::split_mantissa(x);
   const Value s = f / (f + 2.0), half_square = f * f * 0.5;
   const Value correction = s * (half_square + atanh_rest(s * s, wide ? 9 : 4) * 2.0);
   const Value low = wide ? exponent * 0x1.ef35793c7673p-45 : exponent * 0x1.7f7d1cp-20;
   const Value high = wide ? exponent * 0x1.62e42fefa38p-1 : exponent * 0x1.62e4p-1;
   const Value finite = high + (f - (half_square - (correction + low)));
   const Value positive = select(magnitude_bits(x) == magnitude_bits(infinity_like(x)), x, finite);
-  return select(x > 0.0, positive, select(x < 0.0, nan_like(x), -infinity_like(x)));
-}
-
-// 2 atanh(x / (2 + x))
-Value log1p(const Value& x) {
-  const Value s = x / (x + 2.0);
-  return fma(s * 2.0, atanh_rest(s * s, is_wide(x) ? 16 : 7), s * 2.0);
+  return select(x > 0.0, positive, select(x == 0.0, -infinity_like(x), nan_like(x)));
 }
 
 // e^(y · log |x|), with the sign of x where y is odd.
@@ -158,9 +175,9 @@ Value pow(const Value& x, const Value& y) {
 
 // t / (t + 2) for t = e^2x - 1.
 Value tanh(const Value& x) {
-  const Value t = expm1(min(abs(x), 22.0) * 2.0);
+  const Value t = detail::expm1_within_64(detail::at_most(abs(x), 22) * 2.0);
   const Value positive = t / (t + 2.0);
-  return select(x < 0.0, -positive, positive);
+  return select(bits_of(x) < 0, -positive, positive);
 }
 
 // Up to 1 a polynomial in x², beyond 1 - e^(-x²) · G(t), t = 3 / (3 + x). The polynomials interpolate erf(√z) / √z on [0, 1] and
@@ -181,12 +198,12 @@ Value erf(const Value& x) {
                                                    0.23944370560563541,  0.083713521777390887, 0.16634344697146503,   0.17605997733145118,
                                                    0.18823627493257508,  0.18805132677476255,  3.7809408605387703e-07};
   const bool wide = is_wide(x);
-  const Value a = min(abs(x), 6.0), square = a * a;
+  const Value a = detail::at_most(abs(x), 6), square = a * a;
   const Value near = a * polynomial(square, wide ? std::span<const double>(kNearWide) : std::span<const double>(kNear));
   const Value t = number_like(x, 3) / (a + 3.0);
   const Value far = 1.0 - exp(-square) * polynomial(t, wide ? std::span<const double>(kFarWide) : std::span<const double>(kFar));
   const Value positive = select(a < 1.0, near, far);
-  return select(x < 0.0, -positive, positive);
+  return select(bits_of(x) < 0, -positive, positive);
 }
 
 // From e^-|x|, which never overflows.
@@ -212,7 +229,7 @@ Value gelu(const Value& x) { return times_sigmoid(x, (x + x * x * x * 0.044715) 
 
 Value gelu_erf(const Value& x) { return x * 0.5 * (erf(x * 0.70710678118654752440) + 1.0); }
 
-Value softplus(const Value& x) { return max(x, 0.0) + log1p(exp(-abs(x))); }
+Value softplus(const Value& x) { return max(x, 0.0) + detail::log1p_near_zero(exp(-abs(x))); }
 
 // tanh(log(1 + e^x)) = ((1 + e^x)² - 1) / ((1 + e^x)² + 1); numerator and denominator times e^-2x where x > 0. The root as above.
 Value mish(const Value& x) {
@@ -221,8 +238,8 @@ Value mish(const Value& x) {
   return select(x > 0.0, x * positive, x * root * root * (e + 2.0)) / denominator;
 }
 
-Value elu(const Value& x, const Value& alpha) { return select(x > 0.0, x, alpha * expm1(max(min(x, 0.0), -64.0))); }
+Value elu(const Value& x, const Value& alpha) { return select(x > 0.0, x, alpha * detail::expm1_within_64(clamped(x, -64, 0))); }
 
-Value hard_sigmoid(const Value& x) { return min(max(fma(x, 1.0 / 6, 0.5), 0.0), 1.0); }
+Value hard_sigmoid(const Value& x) { return clamped(fma(x, 1.0 / 6, 0.5), 0, 1); }
 
 }  // namespace wick::kernels

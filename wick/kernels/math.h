@@ -1,7 +1,6 @@
-// Functions of f32 and f64 over the nodes that every language has. NaN goes through them only where this is said.
+// Functions of f32 and f64 under C's names, for every argument that C's <math.h> takes: infinities, zeros with their signs and NaN
+// included. Errors are a few units in the last place; those of pow grow with |y · log x|.
 #pragma once
-
-#include <span>
 
 #include "wick/ir/builder.h"
 
@@ -14,33 +13,39 @@ namespace kernels {
 [[nodiscard]] ir::Value nan_like(const ir::Value& x);
 // By the bits: a device may hold that x == x whatever x is.
 [[nodiscard]] ir::Value is_nan(const ir::Value& x);
-[[nodiscard]] bool is_wide(const ir::Value& x);       // f64
-[[nodiscard]] ir::Value bits_of(const ir::Value& x);  // an i32 or an i64
-// 2^n for an n (i32) whose power is a normal number of `like`'s type.
-[[nodiscard]] ir::Value power_of_two(const ir::Value& n, const ir::Value& like);
-// Σ coefficients · x^k, the highest power first.
-[[nodiscard]] ir::Value polynomial(const ir::Value& x, std::span<const double> coefficients);
-
-// x = 2^exponent · (1 + fraction) with 1 + fraction in [√½, √2), for finite x > 0; both numbers are of x's type.
-struct SplitMantissa {
-  ir::Value exponent, fraction;
-};
-[[nodiscard]] SplitMantissa split_mantissa(const ir::Value& x);
 
 [[nodiscard]] ir::Value floor(const ir::Value& x);
 [[nodiscard]] ir::Value ceil(const ir::Value& x);
-[[nodiscard]] ir::Value round(const ir::Value& x);        // halves away from zero
-[[nodiscard]] ir::Value square_root(const ir::Value& x);  // NaN below zero
+[[nodiscard]] ir::Value round(const ir::Value& x);  // halves away from zero
+// The exact remainder x - n · y, n being x / y truncated, with the sign of x. NaN where x is infinite or y is zero.
+[[nodiscard]] ir::Value fmod(const ir::Value& x, const ir::Value& y);
+
+[[nodiscard]] ir::Value sqrt(const ir::Value& x);  // NaN below zero
 [[nodiscard]] ir::Value exp(const ir::Value& x);
-// For x <= 0, as in a softmax: a relative error of |x| units in the last place, where exp(x) counts for less. f32.
-[[nodiscard]] ir::Value exp_of_negative(const ir::Value& x);
-[[nodiscard]] ir::Value expm1(const ir::Value& x);  // e^x - 1 for |x| <= 64
-[[nodiscard]] ir::Value log(const ir::Value& x);    // -infinity at zero, NaN below
-[[nodiscard]] ir::Value log1p(const ir::Value& x);  // log(1 + x) for x in [-1/2, 1]
-// C's pow, NaNs included.
+[[nodiscard]] ir::Value exp2(const ir::Value& x);
+[[nodiscard]] ir::Value expm1(const ir::Value& x);
+[[nodiscard]] ir::Value log(const ir::Value& x);   // -infinity at zero, NaN below
+[[nodiscard]] ir::Value log2(const ir::Value& x);  // whole for powers of two
+[[nodiscard]] ir::Value log10(const ir::Value& x);
+[[nodiscard]] ir::Value log1p(const ir::Value& x);  // -infinity at -1, NaN below
 [[nodiscard]] ir::Value pow(const ir::Value& x, const ir::Value& y);
+
+[[nodiscard]] ir::Value sin(const ir::Value& x);  // NaN for infinities
+[[nodiscard]] ir::Value cos(const ir::Value& x);
+[[nodiscard]] ir::Value tan(const ir::Value& x);
+[[nodiscard]] ir::Value asin(const ir::Value& x);  // NaN outside [-1, 1]
+[[nodiscard]] ir::Value acos(const ir::Value& x);
+[[nodiscard]] ir::Value atan(const ir::Value& x);
+[[nodiscard]] ir::Value atan2(const ir::Value& y, const ir::Value& x);  // the angle of the point (x, y)
+[[nodiscard]] ir::Value sinh(const ir::Value& x);
+[[nodiscard]] ir::Value cosh(const ir::Value& x);
 [[nodiscard]] ir::Value tanh(const ir::Value& x);
+[[nodiscard]] ir::Value asinh(const ir::Value& x);
+[[nodiscard]] ir::Value acosh(const ir::Value& x);  // NaN below 1
+[[nodiscard]] ir::Value atanh(const ir::Value& x);  // infinities at -1 and 1, NaN outside
 [[nodiscard]] ir::Value erf(const ir::Value& x);
+
+// Activations of networks.
 [[nodiscard]] ir::Value sigmoid(const ir::Value& x);   // 1 / (1 + e^-x)
 [[nodiscard]] ir::Value silu(const ir::Value& x);      // x · sigmoid(x)
 [[nodiscard]] ir::Value gelu(const ir::Value& x);      // the tanh form (Hendrycks & Gimpel 2016)

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "wick/kernels/math.h"
+#include "wick/kernels/math_detail.h"
 #include "wick/kernels/numbers.h"
 
 namespace wick::kernels {
@@ -33,7 +34,7 @@ Kernel softmax(DType dtype, bool log, RowLanes lanes, const DeviceCaps& caps) {
     const Value largest = row.reduce(group, Reduce::maximum, lowest, at);
     const auto weight = [&](const Value& column) {
       const Value distance = at(column) - largest;
-      return type == Type::f64 ? select(is_nan(distance), distance, exp(distance)) : exp_of_negative(distance);
+      return type == Type::f64 ? select(is_nan(distance), distance, exp(distance)) : detail::exp_of_negative(distance);
     };
     const Value sum = row.reduce(group, Reduce::add, k.number_of(type, 0, 0), weight);
     const Value begin = first + row.number() * row.columns();
@@ -59,7 +60,7 @@ Kernel rms_norm(DType dtype, RowLanes lanes, const DeviceCaps& caps) {
   row.run([&] {
     const Value squares =
         row.reduce(group, Reduce::add, k.number_of(type, 0, 0), [&](const Value& column) { return at(column) * at(column); });
-    const Value scale = 1.0 / sqrt(squares / cast(type, row.columns()) + epsilon);
+    const Value scale = 1.0 / ir::native_sqrt(squares / cast(type, row.columns()) + epsilon);
     const Value begin = first + row.number() * row.columns();
     row.each([&](const Value& column) { store_number(y, dtype, begin + column, at(column) * scale * weight[weight_first + column]); });
   });
@@ -101,7 +102,7 @@ Kernel add_rms_norm(DType dtype, uint32_t width, RowLanes lanes, const DeviceCap
       for (uint32_t i = 1; i < width; ++i) square = square + total[i] * total[i];
       return square;
     });
-    const Value scale = 1.0 / sqrt(squares / cast(type, row.columns() * width) + epsilon);
+    const Value scale = 1.0 / ir::native_sqrt(squares / cast(type, row.columns() * width) + epsilon);
     row.each([&](const Value& unit) {
       const Quad total = at(unit), factor = load(weight, type == Type::f64 ? DType::f64 : DType::f32, weight_first + unit);
       Quad result;
@@ -132,7 +133,7 @@ Kernel layer_norm(DType dtype, RowLanes lanes, const DeviceCaps& caps) {
       const Value difference = at(column) - mean;
       return difference * difference;
     });
-    const Value scale = 1.0 / sqrt(squares / count + epsilon);
+    const Value scale = 1.0 / ir::native_sqrt(squares / count + epsilon);
     const Value begin = first + row.number() * row.columns();
     row.each([&](const Value& column) {
       store_number(y, dtype, begin + column, (at(column) - mean) * scale * weight[weight_first + column] + bias[bias_first + column]);

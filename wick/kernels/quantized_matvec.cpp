@@ -305,7 +305,7 @@ class ByteMatvec {
       reader.squares.emplace(k_.variable(0.0F));
       x_ = rounded_activations(k_, reader, products_.rounds);
       const Value all = GroupReduce(k_)(Reduce::add, *reader.squares);
-      divisor_ = square_root(all / static_cast<float>(products_.rounds) + epsilon);
+      divisor_ = sqrt(all / static_cast<float>(products_.rounds) + epsilon);
     } else {
       x_ = rounded_activations(k_, reader, products_.rounds);
     }

@@ -9,6 +9,7 @@
 #include "wick/kernels/exact.h"
 #include "wick/kernels/group_options.h"
 #include "wick/kernels/math.h"
+#include "wick/kernels/math_detail.h"
 #include "wick/kernels/numbers.h"
 #include "wick/kernels/strided.h"
 
@@ -48,9 +49,10 @@ Value uniform_number(const Value& unit, std::span<const Value> p) { return min(f
 
 // √(-2 ln u) of u = (number + 1) / 2^digits; above 1/2 from what is missing to 1, since rounding u itself would lose it.
 Value radius(const Value& number, const Value& missing, const Value& above_half, Type type, double unit) {
-  const Value near = log1p(cast(type, select(above_half, missing, number.builder()->number_of(number.type(), 0, 0))) * -unit);
+  const Value near =
+      detail::log1p_near_zero(cast(type, select(above_half, missing, number.builder()->number_of(number.type(), 0, 0))) * -unit);
   const Value far = log(cast(type, number + 1) * unit);
-  return sqrt(max(select(above_half, near, far) * -2.0, 0.0));
+  return ir::native_sqrt(max(select(above_half, near, far) * -2.0, 0.0));
 }
 
 std::array<Value, 2> normal_pair(const Value& first, const Value& second, std::span<const Value> p) {

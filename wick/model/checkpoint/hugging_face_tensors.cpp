@@ -371,7 +371,7 @@ void FolderTensors::add_stack(const std::string& name, const std::map<int64_t, S
   take(name, first.name);
   std::vector<StoredView> views;
   for (const auto& [number, tensor] : experts) {
-    const bool fits = number == std::ssize(views) && tensor.shape == first.shape && tensor.dtype == first.dtype && is_float(tensor.dtype);
+    const bool fits = number == std::ssize(views) && tensor.shape == first.shape && tensor.dtype == first.dtype;
     if (!fits) {
       fail(ErrorCode::corrupt_file,
            "{}: tensor '{}' is expert {} of a layer, where expert {} of shape {} and type {} is needed; download "

@@ -1,5 +1,4 @@
 #include "wick/base/fail.h"
-#include "wick/kernels/elementary.h"
 #include "wick/kernels/math.h"
 #include "wick/kernels/numbers.h"
 #include "wick/tensor/ops/launchers/launcher.h"
@@ -25,14 +24,14 @@ Value ratio(const Value& a, const Value& b, const DeviceCaps& caps) {
 
 // C's remainder, moved to the divisor's sign.
 Value floor_remainder(const Value& a, const Value& b) {
-  const Value rest = kernels::remainder_toward_zero(a, b);
+  const Value rest = kernels::fmod(a, b);
   return select((rest != 0.0) & ((rest < 0.0) != (b < 0.0)), rest + b, rest);
 }
 
 // a less its remainder is a whole number of times b, but for roundings, which the nearest whole number undoes. A zero has the sign that a
 // quotient of a and b has.
 Value floor_quotient(const Value& a, const Value& b, const DeviceCaps& caps) {
-  const Value rest = kernels::remainder_toward_zero(a, b), plain = ratio(a, b, caps);
+  const Value rest = kernels::fmod(a, b), plain = ratio(a, b, caps);
   const Value below = select((rest != 0.0) & ((rest < 0.0) != (b < 0.0)), a.builder()->number_of(a.type(), 1, 0), 0.0);
   const Value whole = kernels::round(ratio(a - rest, b, caps) - below);
   const Value zero = select(plain < 0.0, -(rest * 0.0), rest * 0.0);
@@ -48,10 +47,10 @@ Value float_value(BinaryKind kind, const Value& a, const Value& b, const DeviceC
     case BinaryKind::minimum: return smaller(a, b);
     case BinaryKind::maximum: return larger(a, b);
     case BinaryKind::pow: return kernels::pow(a, b);
-    case BinaryKind::fmod: return kernels::remainder_toward_zero(a, b);
+    case BinaryKind::fmod: return kernels::fmod(a, b);
     case BinaryKind::remainder: return floor_remainder(a, b);
     case BinaryKind::floor_divide: return floor_quotient(a, b, caps);
-    case BinaryKind::atan2: return kernels::arc_tangent2(a, b);
+    case BinaryKind::atan2: return kernels::atan2(a, b);
   }
   assertion_failed("a binary function of no kind");
 }

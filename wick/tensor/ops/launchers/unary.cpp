@@ -3,9 +3,7 @@
 #include <limits>
 
 #include "wick/base/fail.h"
-#include "wick/kernels/angles.h"
 #include "wick/kernels/conversions.h"
-#include "wick/kernels/elementary.h"
 #include "wick/kernels/math.h"
 #include "wick/kernels/numbers.h"
 #include "wick/tensor/ops/dispatch.h"
@@ -34,13 +32,13 @@ Value float_value(UnaryKind kind, const Value& x, std::span<const Value> p) {
     case UnaryKind::ceil: return kernels::ceil(x);
     case UnaryKind::round: return kernels::round(x);
     case UnaryKind::sqr: return x * x;
-    case UnaryKind::sqrt: return kernels::square_root(x);
-    case UnaryKind::rsqrt: return 1.0 / kernels::square_root(x);
+    case UnaryKind::sqrt: return kernels::sqrt(x);
+    case UnaryKind::rsqrt: return 1.0 / kernels::sqrt(x);
     case UnaryKind::recip: return 1.0 / x;
     case UnaryKind::exp: return kernels::exp(x);
     case UnaryKind::log: return kernels::log(x);
-    case UnaryKind::sin: return kernels::sine(x);
-    case UnaryKind::cos: return kernels::cosine(x);
+    case UnaryKind::sin: return kernels::sin(x);
+    case UnaryKind::cos: return kernels::cos(x);
     case UnaryKind::tanh: return kernels::tanh(x);
     case UnaryKind::erf: return kernels::erf(x);
     case UnaryKind::sigmoid: return kernels::sigmoid(x);
@@ -58,20 +56,20 @@ Value float_value(UnaryKind kind, const Value& x, std::span<const Value> p) {
     case UnaryKind::leaky_relu: return select(x > 0.0, x, x * p[0]);
     case UnaryKind::clamp: return min(max(x, p[0]), p[1]);
     case UnaryKind::trunc: return trunc(x);
-    case UnaryKind::tan: return kernels::tangent(x);
-    case UnaryKind::asin: return kernels::arc_sine(x);
-    case UnaryKind::acos: return kernels::arc_cosine(x);
-    case UnaryKind::atan: return kernels::arc_tangent(x);
-    case UnaryKind::sinh: return kernels::hyperbolic_sine(x);
-    case UnaryKind::cosh: return kernels::hyperbolic_cosine(x);
-    case UnaryKind::asinh: return kernels::area_sine(x);
-    case UnaryKind::acosh: return kernels::area_cosine(x);
-    case UnaryKind::atanh: return kernels::area_tangent(x);
-    case UnaryKind::exp2: return kernels::power_of_2(x);
-    case UnaryKind::expm1: return kernels::exp_minus_1(x);
-    case UnaryKind::log2: return kernels::log_2(x);
-    case UnaryKind::log10: return kernels::log_10(x);
-    case UnaryKind::log1p: return kernels::log_1_plus(x);
+    case UnaryKind::tan: return kernels::tan(x);
+    case UnaryKind::asin: return kernels::asin(x);
+    case UnaryKind::acos: return kernels::acos(x);
+    case UnaryKind::atan: return kernels::atan(x);
+    case UnaryKind::sinh: return kernels::sinh(x);
+    case UnaryKind::cosh: return kernels::cosh(x);
+    case UnaryKind::asinh: return kernels::asinh(x);
+    case UnaryKind::acosh: return kernels::acosh(x);
+    case UnaryKind::atanh: return kernels::atanh(x);
+    case UnaryKind::exp2: return kernels::exp2(x);
+    case UnaryKind::expm1: return kernels::expm1(x);
+    case UnaryKind::log2: return kernels::log2(x);
+    case UnaryKind::log10: return kernels::log10(x);
+    case UnaryKind::log1p: return kernels::log1p(x);
   }
   assertion_failed("a function of no kind");
 }
