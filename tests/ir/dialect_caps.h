@@ -7,6 +7,7 @@ namespace wick::ir {
 
 [[nodiscard]] inline DeviceCaps cuda_caps() {
   DeviceCaps caps = tile_caps();
+  caps.tiles.push_back(kLaneTile);
   caps.f32_atomic_add = true;
   return caps;
 }

@@ -235,6 +235,15 @@ Bits dot4_bits(Bits a, Bits b, Bits c) {
   return sum;
 }
 
+Bits fma_halves_bits(Bits a, Bits b, Bits c) {
+  Bits result = 0;
+  for (int shift = 0; shift < 32; shift += 16) {
+    const auto half = [shift](Bits bits) { return f16_bits_to_float(static_cast<uint16_t>(bits >> shift)); };
+    result |= Bits{float_to_f16_bits(std::fma(half(a), half(b), half(c)))} << shift;
+  }
+  return result;
+}
+
 void compare(Lanes& lanes, Op op, Type type) {
   with_type(type, [&]<Type t>() {
     using T = typename Host<t>::T;
@@ -275,6 +284,8 @@ Fault evaluate(const Node& node, Type operand_type, std::span<const uint8_t> act
     lanes.each([&](std::size_t i) { return a[i] ? b[i] : c[i]; });
   } else if (op == Op::dot4) {
     lanes.each([&](std::size_t i) { return dot4_bits(a[i], b[i], c[i]); });
+  } else if (op == Op::fma_halves) {
+    lanes.each([&](std::size_t i) { return fma_halves_bits(a[i], b[i], c[i]); });
   } else if (op == Op::cast) {
     lanes.each([&](std::size_t i) { return cast_bits(operand_type, node.type, a[i]); });
   } else if (op == Op::bitcast) {

@@ -195,6 +195,7 @@ void KernelBuilder::append(Statement statement) {
     case StatementKind::when:
     case StatementKind::end:
     case StatementKind::tile_fill:
+    case StatementKind::tile_set:
     case StatementKind::tile_load:
     case StatementKind::tile_multiply:
     case StatementKind::tile_scale: break;
@@ -257,6 +258,18 @@ void KernelBuilder::tile_fill(uint32_t tile, const Operand& value) {
   Statement statement = statement_of(StatementKind::tile_fill);
   statement.slot = tile;
   statement.operands[0] = value.as(*this, Type::f32).id();
+  append(std::move(statement));
+}
+
+void KernelBuilder::tile_set(uint32_t tile, std::initializer_list<Value> words) {
+  Node vector;
+  vector.op = Op::vector;
+  vector.type = Type::u32;
+  vector.lanes = static_cast<uint8_t>(words.size());
+  std::transform(words.begin(), words.end(), vector.operands.begin(), [](const Value& word) { return word.id(); });
+  Statement statement = statement_of(StatementKind::tile_set);
+  statement.slot = tile;
+  statement.operands[0] = intern(vector).id();
   append(std::move(statement));
 }
 

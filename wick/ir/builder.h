@@ -150,6 +150,8 @@ class KernelBuilder {
   // Arguments. Names are lower-case words joined by single underscores.
   Memory buffer(std::string name, Element element, Access access = Access::read);
   Memory output(std::string name, Element element) { return buffer(std::move(name), element, Access::read_write); }
+  // BufferArgument::once
+  void reads_once(const Memory& buffer) { kernel_.buffers[buffer.slot()].once = true; }
   Value parameter(std::string name, Type type);
   Memory shared(Element element, uint32_t count);
   Variable variable(const Value& initial);
@@ -178,6 +180,7 @@ class KernelBuilder {
   void comment(std::string text);
 
   void tile_fill(uint32_t tile, const Operand& value);
+  void tile_set(uint32_t tile, std::initializer_list<Value> words);
   void tile_load(uint32_t tile, Memory memory, const Operand& first, const Operand& row_stride);
   void tile_multiply(uint32_t accumulator, uint32_t left, uint32_t right);
   void tile_scale(uint32_t accumulator, uint32_t factors);
@@ -245,6 +248,7 @@ class KernelBuilder {
 [[nodiscard]] Value fma(const Operand& a, const Operand& b, const Operand& c);
 [[nodiscard]] Value select(const Value& condition, const Operand& yes, const Operand& no);
 [[nodiscard]] Value dot4(const Value& a, const Value& b, const Operand& sum);
+[[nodiscard]] Value fma_halves(const Operand& a, const Operand& b, const Operand& c);
 [[nodiscard]] Value cast(Type type, const Operand& a);
 [[nodiscard]] Value bitcast(Type type, const Value& a);
 [[nodiscard]] Value unpack_half(const Value& bits);

@@ -204,6 +204,15 @@ Value dot4(const Value& a, const Value& b, const Operand& sum) {
   return a.builder()->intern(node);
 }
 
+Value fma_halves(const Operand& a, const Operand& b, const Operand& c) {
+  KernelBuilder& builder = builder_of({&a, &b, &c});
+  Node node;
+  node.op = Op::fma_halves;
+  node.type = Type::u32;
+  node.operands = {a.as(builder, Type::u32).id(), b.as(builder, Type::u32).id(), c.as(builder, Type::u32).id(), kNoNode};
+  return builder.intern(node);
+}
+
 Value cast(Type type, const Operand& a) {
   const Value& from = a.value();
   if (from.type() == type) return from;

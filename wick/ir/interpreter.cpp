@@ -196,6 +196,7 @@ class Interpreter {
         if (statement.scope == BarrierScope::shared_and_buffers) ++buffer_interval_;
         return;
       case StatementKind::tile_fill:
+      case StatementKind::tile_set:
       case StatementKind::tile_load:
       case StatementKind::tile_multiply:
       case StatementKind::tile_scale:
@@ -367,6 +368,8 @@ class Interpreter {
     std::vector<float>& tile = tiles_[statement.slot][subgroup];
     if (statement.kind == StatementKind::tile_fill) {
       std::fill(tile.begin(), tile.end(), std::bit_cast<float>(static_cast<uint32_t>(value(statement.operands[0])[lane])));
+    } else if (statement.kind == StatementKind::tile_set) {
+      set_tile(statement, shape, tile, lane);
     } else if (statement.kind == StatementKind::tile_multiply) {
       const std::vector<float>&left = tiles_[statement.left][subgroup], &right = tiles_[statement.right][subgroup];
       const uint32_t inner = kernel_.tiles[statement.left].columns;
@@ -380,6 +383,21 @@ class Interpreter {
       for (uint32_t i = 0; i < tile.size(); ++i) tile[i] *= factors[i];
     } else {
       move_tile(statement, shape, tile, lane);
+    }
+  }
+
+  void set_tile(const Statement& statement, const Tile& shape, std::vector<float>& tile, uint32_t first_lane) {
+    const Node& words = kernel_.node(statement.operands[0]);
+    for (uint32_t part = 0; part < words.lanes; ++part) {
+      const std::span<const Bits> values =
+          words.op == Op::vector ? value(words.operands[part]) : value(statement.operands[0]).subspan(std::size_t{part} * lanes_, lanes_);
+      for (uint32_t lane = 0; lane < kLaneTileLanes; ++lane) {
+        for (uint32_t half = 0; half < 2; ++half) {
+          const LaneTilePlace place = lane_tile_place(shape.role, lane, part, half);
+          tile[std::size_t{place.row} * shape.columns + place.column] =
+              f16_bits_to_float(static_cast<uint16_t>(values[first_lane + lane] >> (16 * half)));
+        }
+      }
     }
   }
 

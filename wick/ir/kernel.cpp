@@ -50,14 +50,15 @@ std::string_view to_string(Op op) noexcept {
                                                                  "read",
                                                                  "subgroup_reduce",
                                                                  "subgroup_shuffle_xor",
-                                                                 "subgroup_broadcast"};
+                                                                 "subgroup_broadcast",
+                                                                 "fma_halves"};
   return kNames[static_cast<std::size_t>(op)];
 }
 
 std::string_view to_string(StatementKind kind) noexcept {
-  constexpr static std::array<std::string_view, 15> kNames{"comment",   "let",       "variable",      "assign",     "store",
-                                                           "atomic",    "loop",      "when",          "end",        "barrier",
-                                                           "tile_fill", "tile_load", "tile_multiply", "tile_scale", "tile_store"};
+  constexpr static std::array<std::string_view, 16> kNames{"comment",   "let",           "variable",   "assign",    "store",     "atomic",
+                                                           "loop",      "when",          "end",        "barrier",   "tile_fill", "tile_set",
+                                                           "tile_load", "tile_multiply", "tile_scale", "tile_store"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

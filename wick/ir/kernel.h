@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "wick/ir/node.h"
+#include "wick/op/device_caps.h"
 
 namespace [[gnu::visibility("default")]] wick {
 namespace ir {
@@ -30,6 +31,7 @@ enum class StatementKind : uint8_t {
   end,            // of the innermost loop or when
   barrier,        // every lane of the group arrives before any goes on, and sees what the others wrote to `scope` before it
   tile_fill,      // every element of tile `slot` = operand 0 (f32, the same for all lanes)
+  tile_set,       // tile `slot`, a left or right one of kLaneTile, = operand 0 of every lane: a vector of u32, two f16 in each
   tile_load,      // tile `slot` = matrix in `space`, array `source`: element (row, column) at operand 0 + row * operand 1 + column.
                   // In an array of u32, a tile of f16 takes two elements from each word, the lower bits first; operands count words.
                   // Here and in tile_store the operands are multiples of 16 bytes, or of a tile's row if that is shorter
@@ -39,6 +41,20 @@ enum class StatementKind : uint8_t {
 };
 // Between a tile_load from memory and the last tile_multiply that uses the tile, nothing may be written there: a device without matrix
 // tiles reads the elements when it multiplies.
+
+// The product whose operands lanes can set, on devices that have it among their tiles. Subgroups have 32 lanes. Lane l sets, with g = l / 4
+// and t = l % 4, of left [16, 16] in four words elements (g, 2t) and (g, 2t + 1); the same of row g + 8; (g, 2t + 8) and (g, 2t + 9); the
+// same of row g + 8. Of right [16, 8] in two words elements (2t, g) and (2t + 1, g); (2t + 8, g) and (2t + 9, g). The first of a pair is
+// the word's lower half. This is the layout of mma.m16n8k16 (NVIDIA, PTX ISA 8.5, 9.7.14.5.8).
+inline constexpr TileShape kLaneTile{16, 8, 16};
+inline constexpr uint32_t kLaneTileLanes = 32;
+struct LaneTilePlace {
+  uint32_t row, column;
+};
+[[nodiscard]] constexpr LaneTilePlace lane_tile_place(TileRole role, uint32_t lane, uint32_t word, uint32_t half) noexcept {
+  const uint32_t g = lane / 4, pair = lane % 4 * 2 + half;
+  return role == TileRole::left ? LaneTilePlace{g + word % 2 * 8, pair + word / 2 * 8} : LaneTilePlace{pair + word * 8, g};
+}
 
 struct Statement {
   StatementKind kind{};
@@ -64,6 +80,7 @@ struct BufferArgument {
   std::string name;
   Element element{};
   Access access{};
+  bool once = false;  // a hint: a launch reads each element once or nearly so, and needs no cache for vectors of them
 };
 struct ParameterArgument {
   std::string name;

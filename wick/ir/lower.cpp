@@ -30,7 +30,7 @@ class DotLowering final : public Rebuild {
 Kernel lower_dot4(const Kernel& kernel, const DeviceCaps& caps) { return caps.int8_dot ? kernel : DotLowering(kernel).run(); }
 
 Kernel lower(const Kernel& kernel, const DeviceCaps& caps) {
-  Kernel lowered = lower_tiles(kernel, caps);
+  Kernel lowered = lower_packed_halves(lower_tiles(kernel, caps), caps);
   lowered = lower_subgroups(lowered, caps);
   lowered = lower_dot4(lowered, caps);
   lowered = lower_halves(lowered, caps);

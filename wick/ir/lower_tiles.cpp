@@ -20,6 +20,12 @@ class TileLowering final : public Rebuild {
       if (source_.tiles[tile].role != TileRole::accumulator) continue;
       for (uint32_t i = 0; i < elements_per_lane(tile); ++i) sums_[tile].push_back(builder_.variable(0.0F));
     }
+    set_.resize(source_.tiles.size());
+    for (const Statement& s : source_.body) {
+      if (s.kind != StatementKind::tile_set || set_[s.slot]) continue;
+      const Tile& t = source_.tiles[s.slot];
+      set_[s.slot] = builder_.shared(ir::Element::f32, source_.group_size / source_.subgroup_size * t.rows * t.columns);
+    }
   }
 
   void statement(std::size_t index) override {
@@ -28,6 +34,7 @@ class TileLowering final : public Rebuild {
       case StatementKind::tile_fill:
         for (Variable& sum : sums_[s.slot]) sum = value(s.operands[0]);
         return;
+      case StatementKind::tile_set: return set(s);
       case StatementKind::tile_load: return load(s);
       case StatementKind::tile_multiply: return multiply(s);
       case StatementKind::tile_scale:
@@ -72,6 +79,27 @@ class TileLowering final : public Rebuild {
 
   static Value as_f32(const Value& v) { return cast(Type::f32, v); }
 
+  // Through shared memory, between two barriers.
+  void set(const Statement& s) {
+    const Tile& t = source_.tiles[s.slot];
+    const Memory& shared = *set_[s.slot];
+    const Value first = builder_.local_id() / source_.subgroup_size * (t.rows * t.columns);
+    const Value g = lane_ / 4U, pair = lane_ % 4U * 2U;
+    const Node& vector = old_node(s.operands[0]);
+    builder_.barrier();
+    for (uint32_t word = 0; word < (t.role == TileRole::left ? 4U : 2U); ++word) {
+      const Value held = vector.op == Op::vector ? value(vector.operands[word]) : Vector(value(s.operands[0]))[word];
+      for (uint32_t half = 0; half < 2; ++half) {
+        const LaneTilePlace of_lane_0 = lane_tile_place(t.role, 0, word, half);
+        const bool left = t.role == TileRole::left;
+        const Value row = (left ? g : pair) + of_lane_0.row, column = (left ? pair : g) + of_lane_0.column;
+        shared.store(first + row * t.columns + column, unpack_half(half == 0 ? held : held >> 16));
+      }
+    }
+    builder_.barrier();
+    places_[s.slot] = Place{Space::shared, shared.slot(), first, builder_.constant(t.columns)};
+  }
+
   void load(const Statement& s) {
     const Place place{s.space, s.source, value(s.operands[0]), value(s.operands[1])};
     if (source_.tiles[s.slot].role != TileRole::accumulator) {
@@ -103,7 +131,7 @@ class TileLowering final : public Rebuild {
     });
   }
   Value element_at(const Place& place, const Value& exists, const Value& row, const Value& column) {
-    const Type type = register_type(source_.element_of(place.space, place.slot));
+    const Type type = register_type(builder_.kernel().element_of(place.space, place.slot));
     const bool words = type == Type::u32;
     const Value index = place.first + row * place.stride + (words ? column / 2U : column);
     const Value held = memory(place.space, place.slot).load_if(exists, index, builder_.number_of(type, 0, 0));
@@ -125,10 +153,35 @@ class TileLowering final : public Rebuild {
 
   Value lane_;
   std::vector<std::optional<Place>> places_;
+  std::vector<std::optional<Memory>> set_;  // of tiles that lanes set: where they lie
   std::vector<std::vector<Variable>> sums_;
 };
 
 }  // namespace
+
+namespace {
+
+class HalvesLowering final : public Rebuild {
+ public:
+  using Rebuild::Rebuild;
+
+ protected:
+  Value expression(const Node& node) override {
+    if (node.op != Op::fma_halves) return copy(node);
+    const auto of = [&](std::size_t i, uint32_t half) {
+      const Value word = value(node.operands[i]);
+      return unpack_half(half == 0 ? word : word >> 16);
+    };
+    const auto rounded = [&](uint32_t half) { return pack_half(fma(of(0, half), of(1, half), of(2, half))); };
+    return rounded(0) | (rounded(1) << 16);
+  }
+};
+
+}  // namespace
+
+Kernel lower_packed_halves(const Kernel& kernel, const DeviceCaps& caps) {
+  return std::find(caps.tiles.begin(), caps.tiles.end(), kLaneTile) != caps.tiles.end() ? kernel : HalvesLowering(kernel).run();
+}
 
 Kernel lower_tiles(const Kernel& kernel, const DeviceCaps& caps) {
   bool lacks = false;

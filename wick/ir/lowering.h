@@ -7,8 +7,11 @@
 namespace wick::ir {
 
 // Matrix tiles as variables of the lanes: element e of a tile belongs to lane e % subgroup_size. Left and right are not loaded: a product
-// reads their elements where they lie, which is refused if something may have been written there in between.
+// reads their elements where they lie, which is refused if something may have been written there in between. What lanes set lies in shared
+// memory.
 [[nodiscard]] Kernel lower_tiles(const Kernel& kernel, const DeviceCaps& caps);
+// fma_halves as operations of f32, where the device has no tiles that lanes set, for which it is there.
+[[nodiscard]] Kernel lower_packed_halves(const Kernel& kernel, const DeviceCaps& caps);
 // Subgroup operations as exchanges through shared memory between two barriers.
 [[nodiscard]] Kernel lower_subgroups(const Kernel& kernel, const DeviceCaps& caps);
 // dot4 as products of sign-extended bytes.

@@ -76,8 +76,11 @@ enum class Op : uint8_t {
   subgroup_reduce,       // add, minimum or maximum (`reduce`) of a over the subgroup, in any order; i32, u32 and f32
   subgroup_shuffle_xor,  // the a of the lane whose subgroup_lane is this one's xor `slot`, a constant below subgroup_size
   subgroup_broadcast,    // the a of the lane whose subgroup_lane is `slot`
+  // Packed halves. Behind the reads, since an operation's number decides in which order a kernel's reads stand.
+  fma_halves,  // three operands: u32 a, b, c, each two binary16: a * b + c of the lower and of the upper ones, rounded to binary16 once, or
+               // twice
 };
-inline constexpr int kOpCount = static_cast<int>(Op::subgroup_broadcast) + 1;
+inline constexpr int kOpCount = static_cast<int>(Op::fma_halves) + 1;
 
 // Where memory is: a buffer is seen by the whole grid, a shared array by one group, whose contents are unspecified at first.
 enum class Space : uint8_t { buffer, shared };
@@ -108,8 +111,8 @@ struct Node {
 [[nodiscard]] std::string_view to_string(Op op) noexcept;
 // constant, parameter, ids, loop_index and atomic_result: nothing to compute.
 [[nodiscard]] constexpr bool is_leaf(Op op) noexcept { return op <= Op::atomic_result; }
-[[nodiscard]] constexpr bool is_read(Op op) noexcept { return op >= Op::load; }
-[[nodiscard]] constexpr bool is_subgroup(Op op) noexcept { return op >= Op::subgroup_reduce; }
+[[nodiscard]] constexpr bool is_read(Op op) noexcept { return op >= Op::load && op <= Op::subgroup_broadcast; }
+[[nodiscard]] constexpr bool is_subgroup(Op op) noexcept { return op >= Op::subgroup_reduce && op <= Op::subgroup_broadcast; }
 [[nodiscard]] constexpr bool is_comparison(Op op) noexcept { return op == Op::less || op == Op::less_equal || op == Op::equal; }
 
 }  // namespace ir

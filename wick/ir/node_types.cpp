@@ -163,6 +163,9 @@ struct NodeCheck {
       case Op::dot4:
         count(3);
         return require(t == Type::i32 && type(0) == Type::u32 && type(1) == Type::u32 && type(2) == Type::i32, "it takes u32, u32, i32");
+      case Op::fma_halves:
+        count(3);
+        return require(t == Type::u32 && type(0) == t && type(1) == t && type(2) == t, "it takes three u32 and gives a u32");
       case Op::pack_halves:
         count(2);
         return require(t == Type::u32 && type(0) == Type::f32 && type(1) == Type::f32, "it takes two f32 and gives a u32");
@@ -246,6 +249,16 @@ struct StatementCheck {
     if (kernel.subgroup_size < 2) fail(ErrorCode::invalid_argument, "kernel {}: tiles in a kernel without a subgroup size", kernel.name);
     return kernel.tiles[slot];
   }
+  void tile_set() const {
+    const Tile& set = tile(statement.slot);
+    const uint32_t words = set.role == TileRole::left ? 4 : 2;
+    const bool left = set.role == TileRole::left && set.rows == kLaneTile.m && set.columns == kLaneTile.k;
+    const bool right = set.role == TileRole::right && set.rows == kLaneTile.k && set.columns == kLaneTile.n;
+    require((left || right) && set.element == Element::f16 && kernel.subgroup_size == kLaneTileLanes,
+            fmt::format("lanes set left tiles of [{0}, {2}] and right ones of [{2}, {1}] of f16, in subgroups of {3}", kLaneTile.m,
+                        kLaneTile.n, kLaneTile.k, kLaneTileLanes));
+    require(operand(0).type == Type::u32 && operand(0).lanes == words, fmt::format("the value is a vector of {} u32", words));
+  }
   void tile_memory(bool written) const {
     const Tile& moved = tile(statement.slot);
     const Element held = memory(statement.source, written);
@@ -297,6 +310,7 @@ void check_statement(const Kernel& kernel, const Statement& statement) {
     case StatementKind::end:
     case StatementKind::barrier: return;
     case StatementKind::tile_fill: return (void)check.tile(statement.slot), check.scalar(0, Type::f32, "the value");
+    case StatementKind::tile_set: return check.tile_set();
     case StatementKind::tile_load: return check.tile_memory(false);
     case StatementKind::tile_multiply: return check.tile_multiply();
     case StatementKind::tile_scale: return check.tile_scale();

@@ -24,7 +24,8 @@ Rebuild::Rebuild(const Kernel& source)
 Kernel Rebuild::run() {
   for (uint32_t slot = 0; slot < source_.buffers.size(); ++slot) {
     const BufferArgument& buffer = source_.buffers[slot];
-    (void)builder_.buffer(buffer.name, element(Space::buffer, slot, buffer.element), buffer.access);
+    const Memory renewed = builder_.buffer(buffer.name, element(Space::buffer, slot, buffer.element), buffer.access);
+    if (buffer.once) builder_.reads_once(renewed);
   }
   for (const ParameterArgument& parameter : source_.parameters) (void)builder_.parameter(parameter.name, parameter.type);
   for (uint32_t slot = 0; slot < source_.shared.size(); ++slot) {
@@ -101,6 +102,7 @@ void Rebuild::copy_statement(std::size_t index) {
     case StatementKind::store:
     case StatementKind::barrier:
     case StatementKind::tile_fill:
+    case StatementKind::tile_set:
     case StatementKind::tile_load:
     case StatementKind::tile_multiply:
     case StatementKind::tile_scale:

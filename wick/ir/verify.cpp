@@ -25,6 +25,7 @@ class Verifier {
       check_node(kernel_, kernel_.node(id));
     }
     for (const Statement& statement : kernel_.body) check_statement(kernel_, statement);
+    check_set_tiles();
     check_blocks();
     check_convergence();
     check_provable_bounds(kernel_);
@@ -66,6 +67,20 @@ class Verifier {
     }
     for (const Tile& tile : kernel_.tiles) {
       if (tile.rows == 0 || tile.columns == 0) refuse(fmt::format("a matrix tile of [{}, {}]", tile.rows, tile.columns));
+    }
+  }
+
+  // The layout in which lanes set a tile is that of one product.
+  void check_set_tiles() const {
+    std::vector<bool> set(kernel_.tiles.size(), false);
+    for (const Statement& s : kernel_.body) {
+      if (s.kind == StatementKind::tile_set) set[s.slot] = true;
+    }
+    for (const Statement& s : kernel_.body) {
+      if (s.kind != StatementKind::tile_multiply || (!set[s.left] && !set[s.right])) continue;
+      const TileShape shape{kernel_.tiles[s.slot].rows, kernel_.tiles[s.slot].columns, kernel_.tiles[s.left].columns};
+      if (!(shape == kLaneTile))
+        refuse(fmt::format("tile_multiply: a product [{}, {}, {}] of a tile that lanes set", shape.m, shape.n, shape.k));
     }
   }
 
@@ -170,7 +185,7 @@ class Verifier {
                            exchanges ? to_string(kernel_.node(statement.target).op) : to_string(statement.kind),
                            cause(control.back(), agreement)));
       }
-      if (!tile) continue;
+      if (!tile || statement.kind == StatementKind::tile_set) continue;
       for (const NodeId operand : statement.operands) {
         if (operand != kNoNode && agreement[operand] == Agreement::lane) {
           refuse(fmt::format("{}: lanes of a subgroup disagree on an operand, which depends on {}", to_string(statement.kind),

@@ -34,6 +34,11 @@ T __shfl(T v, int lane, int) {
   return __shfl_sync(0, v, lane);
 }
 
+template <class T>
+T __ldcs(const T* at) {
+  return *at;
+}
+
 using __half = _Float16;
 template <class To, class From>
 To shim_bits(From from) {
@@ -152,6 +157,41 @@ void mma_sync(C& c, const A& a, const B& b, const C&) {
   shim::multiply(c, a, b);
 }
 }  // namespace nvcuda::wmma
+
+// The same as the instruction gives, from what all lanes of the subgroup have.
+inline unsigned wick_fma_halves(unsigned a, unsigned b, unsigned c) {
+  unsigned sums = 0;
+  for (int shift = 0; shift < 32; shift += 16) {
+    const auto half = [shift](unsigned word) { return float(shim_bits<__half>(static_cast<unsigned short>(word >> shift))); };
+    sums |= unsigned(shim_bits<unsigned short>(__half(std::fma(half(a), half(b), half(c))))) << shift;
+  }
+  return sums;
+}
+inline void wick_tile_multiply(float4& c, uint4 a, uint2 b) {
+  struct Words {
+    unsigned low, high;
+  };
+  constexpr unsigned kLanes = 32;
+  Words left[2][kLanes], right[kLanes];
+  const auto gather = [&](Words mine, Words(&all)[kLanes]) {
+    const std::uint64_t* first = shim::exchange(mine) + shim::current / kLanes * kLanes;
+    for (unsigned lane = 0; lane < kLanes; ++lane) std::memcpy(&all[lane], first + lane, sizeof all[lane]);
+  };
+  gather({a.x, a.y}, left[0]);
+  gather({a.z, a.w}, left[1]);
+  gather({b.x, b.y}, right);
+  const auto half = [](unsigned word, unsigned k) { return float(shim_bits<__half>(static_cast<unsigned short>(word >> (k % 2 * 16)))); };
+  const unsigned lane = shim::current % kLanes, g = lane / 4;
+  float* const sums[2][2] = {{&c.x, &c.y}, {&c.z, &c.w}};
+  for (unsigned r = 0; r < 2; ++r) {
+    for (unsigned column = 0; column < 2; ++column) {
+      for (unsigned k = 0; k < 16; ++k) {
+        const Words row = left[k / 8][g * 4 + k % 8 / 2], depth = right[(lane % 4 * 2 + column) * 4 + k % 8 / 2];
+        *sums[r][column] += half(r == 0 ? row.low : row.high, k) * half(k < 8 ? depth.low : depth.high, k);
+      }
+    }
+  }
+}
 
 // Runs a kernel with these buffers and parameters.
 template <class... A>

@@ -41,6 +41,7 @@ constexpr std::array kOwn{
     Spelling{Op::dot4, any(), "__dp4a((int)$0, (int)$1, $2)"},
     Spelling{Op::unpack_half, any(), "__half2float(__ushort_as_half((unsigned short)$0))"},
     Spelling{Op::pack_halves, any(), "wick_pack_halves($0, $1)"},
+    Spelling{Op::fma_halves, any(), "wick_fma_halves($0, $1, $2)"},
     Spelling{Op::subgroup_shuffle_xor, any(), "__shfl_xor_sync(0xffffffffu, $0, $n)"},
     Spelling{Op::subgroup_broadcast, any(), "__shfl_sync(0xffffffffu, $0, $n)"},
 };
@@ -66,7 +67,49 @@ __device__ __forceinline__ unsigned wick_pack_halves(float a, float b) {
   return *reinterpret_cast<const unsigned*>(&halves);
 }
 )"},
+    Preamble{Feature::fma_halves, R"(#ifdef __CUDACC__
+__device__ __forceinline__ unsigned wick_fma_halves(unsigned a, unsigned b, unsigned c) {
+  unsigned sums;
+  asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(sums) : "r"(a), "r"(b), "r"(c));
+  return sums;
+}
+#endif
+)"},
     Preamble{Feature::tiles, "#include <mma.h>\n"},
+    // Left, right and sums are uint4, uint2 and float4. A lane has of the sums rows g and g + 8, columns 2t and 2t + 1.
+    Preamble{Feature::lane_tiles, R"(#include <cuda_fp16.h>
+#ifdef __CUDACC__
+__device__ __forceinline__ void wick_tile_multiply(float4& c, uint4 a, uint2 b) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c.x), "+f"(c.y), "+f"(c.z), "+f"(c.w) : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b.x), "r"(b.y));
+}
+#endif
+__device__ __forceinline__ void wick_tile_fill(float4& c, float x) { c = float4{x, x, x, x}; }
+__device__ __forceinline__ void wick_tile_scale(float4& c, float4 f) { c = float4{c.x * f.x, c.y * f.y, c.z * f.z, c.w * f.w}; }
+__device__ __forceinline__ unsigned wick_tile_pair(const __half* first, const __half* second) {
+  return *(const unsigned short*)first | (unsigned)*(const unsigned short*)second << 16;
+}
+__device__ __forceinline__ void wick_tile_load(uint4& a, const __half* p, unsigned stride) {
+  p += threadIdx.x % 32u / 4u * stride + threadIdx.x % 4u * 2u;
+  a = uint4{wick_tile_pair(p, p + 1), wick_tile_pair(p + 8u * stride, p + 8u * stride + 1), wick_tile_pair(p + 8, p + 9),
+            wick_tile_pair(p + 8u * stride + 8, p + 8u * stride + 9)};
+}
+__device__ __forceinline__ void wick_tile_load(uint2& b, const __half* p, unsigned stride) {
+  p += threadIdx.x % 4u * 2u * stride + threadIdx.x % 32u / 4u;
+  b = uint2{wick_tile_pair(p, p + stride), wick_tile_pair(p + 8u * stride, p + 9u * stride)};
+}
+__device__ __forceinline__ void wick_tile_load(float4& c, const float* p, unsigned stride) {
+  p += threadIdx.x % 32u / 4u * stride + threadIdx.x % 4u * 2u;
+  c = float4{p[0], p[1], p[8u * stride], p[8u * stride + 1u]};
+}
+__device__ __forceinline__ void wick_tile_store(float* p, float4 c, unsigned stride) {
+  p += threadIdx.x % 32u / 4u * stride + threadIdx.x % 4u * 2u;
+  p[0] = c.x;
+  p[1] = c.y;
+  p[8u * stride] = c.z;
+  p[8u * stride + 1u] = c.w;
+}
+)"},
     Preamble{Feature::subgroup_reduce, R"(template <class T> __device__ __forceinline__ T wick_subgroup_add(T x) {
   for (int m = $s / 2; m > 0; m /= 2) x += __shfl_xor_sync(0xffffffffu, x, m);
   return x;
@@ -99,6 +142,7 @@ Dialect make() {
   d.extension = "cu";
   d.types[static_cast<std::size_t>(Type::f16)] = "__half";
   d.elements[static_cast<std::size_t>(Element::f16)] = "__half";
+  d.vector_load_once = "__ldcs(reinterpret_cast<const $V*>(&$m[$i]))";
   d.f32_atomic_add = "atomicAdd(&$m[$i], $x)";
   d.tile_type = "nvcuda::wmma::fragment<nvcuda::wmma::$R";
   d.tile_roles = {"matrix_a, $M, $N, $K, __half, nvcuda::wmma::row_major>", "matrix_b, $M, $N, $K, __half, nvcuda::wmma::row_major>",
@@ -110,6 +154,14 @@ Dialect make() {
   d.tile_load_sums = "nvcuda::wmma::load_matrix_sync($n, &$m[$i], $t, nvcuda::wmma::mem_row_major);";
   d.tile_scale = "for (int e = 0; e < $n.num_elements; ++e) $n.x[e] *= $l.x[e];";
   d.tile_store = "nvcuda::wmma::store_matrix_sync(&$m[$i], $n, $t, nvcuda::wmma::mem_row_major);";
+  d.lane_tiles = {.types = {"uint4", "uint2", "float4"},
+                  .fill = "wick_tile_fill($n, $x);",
+                  .set = "$n = $x;",
+                  .load = "wick_tile_load($n, &$m[$i], $t);",
+                  .load_words = "wick_tile_load($n, reinterpret_cast<const __half*>(&$m[$i]), 2u * $t);",
+                  .multiply = "wick_tile_multiply($n, $l, $p);",
+                  .scale = "wick_tile_scale($n, $l);",
+                  .store = "wick_tile_store(&$m[$i], $n, $t);"};
   d.spellings = kSpellings;
   d.conversions = kConversions;
   d.preambles = kPreambles;

@@ -26,12 +26,14 @@ enum class Feature : uint8_t {
   dot4,
   unpack_half,
   pack_halves,
+  fma_halves,
   tiles,
+  lane_tiles,
   f32_atomics,
   buffer_barrier,
   unroll,
 };
-inline constexpr int kFeatureCount = 15;
+inline constexpr int kFeatureCount = 17;
 
 // Facts about a kernel that its header text depends on.
 struct Usage {
@@ -101,6 +103,7 @@ struct Dialect {
   std::array<std::string_view, 3> subgroup_reduce{};  // per Reduce
   // Memory: $m array, $i index, $x value, $V vector type, $S space's keyword, $A type of an atomic.
   std::string_view vector_load, vector_store;  // empty: arrays whose accesses allow it are declared as vectors
+  std::string_view vector_load_once = {};      // of a buffer that is read once, where the language has a word for that
   std::array<std::string_view, 2> spaces{};
   std::array<std::string_view, 6> atomics{};  // per AtomicOp
   std::string_view f32_atomic_add = {};
@@ -112,6 +115,11 @@ struct Dialect {
   std::string_view tile_load_words = {};  // of f16 from an array of u32, two in each
   std::string_view tile_load_sums = {};   // of an accumulator
   std::array<std::string_view, 3> tile_roles{};
+  // The same of tiles of kLaneTile; $x of a tile_set is the vector.
+  struct LaneTiles {
+    std::array<std::string_view, 3> types{};
+    std::string_view fill, set, load, load_words, multiply, scale, store;
+  } lane_tiles{};
   std::span<const Spelling> spellings{}, family{};
   std::span<const Conversion> conversions{};
   std::span<const Preamble> preambles{};

@@ -179,7 +179,9 @@ class Printer {
     const std::string vector = vector_type(node.type, node.lanes);
     const std::string array = memory(node.space, node.slot);
     if (!dialect_.vector_load.empty()) {
-      return expand(dialect_.vector_load, {{'m', array}, {'i', index}, {'V', vector}, {'S', space_name(node.space)}});
+      const bool once = node.space == Space::buffer && kernel_.buffers[node.slot].once && !dialect_.vector_load_once.empty();
+      return expand(once ? dialect_.vector_load_once : dialect_.vector_load,
+                    {{'m', array}, {'i', index}, {'V', vector}, {'S', space_name(node.space)}});
     }
     if (width(node.space, node.slot) == node.lanes) return fmt::format("{}[({}) / {}u]", array, index, node.lanes);
     std::string lanes;
@@ -268,6 +270,7 @@ class Printer {
   [[nodiscard]] std::string tile_type(uint32_t slot) const {
     const Tile& t = kernel_.tiles[slot];
     const TileShape& product = usage_.tile_shapes[slot];
+    if (product == kLaneTile) return need(dialect_.lane_tiles.types[static_cast<std::size_t>(t.role)], "matrix tiles that lanes set");
     const std::string pattern =
         expand(need(dialect_.tile_type, "matrix tiles"), {{'R', dialect_.tile_roles[static_cast<std::size_t>(t.role)]}});
     return expand(pattern, {{'E', dialect_.elements[static_cast<std::size_t>(t.element)]},
@@ -284,12 +287,23 @@ class Printer {
     return words ? dialect_.tile_load_words : dialect_.tile_load;
   }
 
+  [[nodiscard]] std::string_view tile_pattern(const Statement& s) const {
+    const bool by_lane = usage_.tile_shapes[s.slot] == kLaneTile;
+    const Dialect::LaneTiles& lanes = dialect_.lane_tiles;
+    switch (s.kind) {
+      case StatementKind::tile_fill: return by_lane ? lanes.fill : dialect_.tile_fill;
+      case StatementKind::tile_set: return lanes.set;
+      case StatementKind::tile_load:
+        if (!by_lane) return tile_load(s);
+        return kernel_.element_of(s.space, s.source) == kernel_.tiles[s.slot].element ? lanes.load : lanes.load_words;
+      case StatementKind::tile_multiply: return by_lane ? lanes.multiply : dialect_.tile_multiply;
+      case StatementKind::tile_scale: return by_lane ? lanes.scale : dialect_.tile_scale;
+      default: return by_lane ? lanes.store : dialect_.tile_store;
+    }
+  }
+
   void print_tile(const Statement& s) {
-    const std::string_view pattern = s.kind == StatementKind::tile_fill       ? dialect_.tile_fill
-                                     : s.kind == StatementKind::tile_load     ? tile_load(s)
-                                     : s.kind == StatementKind::tile_multiply ? dialect_.tile_multiply
-                                     : s.kind == StatementKind::tile_scale    ? dialect_.tile_scale
-                                                                              : dialect_.tile_store;
+    const std::string_view pattern = tile_pattern(s);
     const bool moves = s.kind == StatementKind::tile_load || s.kind == StatementKind::tile_store;
     const uint32_t wide = moves ? width(s.space, s.source) : 1;  // places and strides are multiples of it
     const auto operand = [&](std::size_t i) {
@@ -336,6 +350,7 @@ class Printer {
       case StatementKind::end: --indent_; return line("}");
       case StatementKind::barrier: return line(std::string(dialect_.barriers[static_cast<std::size_t>(s.scope)]));
       case StatementKind::tile_fill:
+      case StatementKind::tile_set:
       case StatementKind::tile_load:
       case StatementKind::tile_multiply:
       case StatementKind::tile_scale:

@@ -41,6 +41,9 @@ class UsageScan {
     for (const Statement& s : kernel_.body) {
       if (s.kind == StatementKind::tile_scale) usage_.tile_shapes[s.left] = usage_.tile_shapes[s.slot];
     }
+    for (const Statement& s : kernel_.body) {
+      if (s.kind >= StatementKind::tile_fill) add(usage_.tile_shapes[s.slot] == kLaneTile ? Feature::lane_tiles : Feature::tiles);
+    }
     for (std::size_t space = 0; space < 2; ++space) {
       for (std::size_t i = 0; i < widths_[space].size(); ++i) {
         const bool wide = dialect_.vector_load.empty() && !usage_.atomic[space][i];
@@ -73,6 +76,7 @@ class UsageScan {
     if (node.op == Op::dot4) add(Feature::dot4);
     if (node.op == Op::unpack_half) add(Feature::unpack_half);
     if (node.op == Op::pack_halves) add(Feature::pack_halves);
+    if (node.op == Op::fma_halves) add(Feature::fma_halves);
     if (node.op == Op::load) widths_[static_cast<std::size_t>(node.space)][node.slot].loads.push_back(node.lanes);
     for (const NodeId operand : node.operands) {
       if (operand != kNoNode && !is_read(kernel_.node(operand).op) && kernel_.node(operand).op != Op::loop_index) leaf_or_inline(operand);
@@ -93,7 +97,6 @@ class UsageScan {
       usage_.atomic[space][s.slot] = true;
       if (kernel_.element_of(s.space, s.slot) == Element::f32) add(Feature::f32_atomics);
     }
-    if (s.kind >= StatementKind::tile_fill) add(Feature::tiles);
     if (s.kind == StatementKind::tile_load) widths_[space][s.source].loads.push_back(1);
     if (s.kind == StatementKind::tile_store) widths_[space][s.source].stores.push_back(1);
     if (s.kind != StatementKind::tile_multiply) return;
