@@ -20,10 +20,22 @@ void check_number(const char* name, int64_t value, int64_t least, int64_t most) 
   fail(ErrorCode::invalid_argument, "EngineOptions: {} {}: must be from {} to {}", name, value, least, most);
 }
 
+// As many sequences as the memory of a device with kernels has room for.
+int64_t sequences_for(const LanguageModel& model, const EngineOptions& options, int64_t context) {
+  constexpr int64_t kMax = 256;
+  const KvLayout& layout = model.cache_layout();
+  const bool is_shared = model.placement() != nullptr && !model.placement()->is_single();
+  const auto memory = static_cast<int64_t>(model.device().caps().memory_bytes);
+  if (!model.device().runtime().runs_kernels() || memory == 0 || is_shared || !layout.states.empty()) return SchedulerLimits{}.sequences;
+  const KvPoolOptions one{.context = std::min(context, EngineCore::kDefaultPositions), .step = EngineCore::kIdleRows};
+  const int64_t room = options.kv_bytes > 0 ? options.kv_bytes : memory / 2 - static_cast<int64_t>(model.info().file_bytes);
+  return std::clamp(room / KvPool::bytes_for(layout, one, 1), SchedulerLimits{}.sequences, kMax);
+}
+
 EngineInfo info_of(const LanguageModel& model, const EngineOptions& options) {
   const ModelInfo& of = model.info();
   constexpr int64_t kMax = int64_t{1} << 24;
-  check_number("sequences", options.sequences, 1, 4096);
+  check_number("sequences", options.sequences, 0, 4096);
   check_number("queue", options.queue, 1, kMax);
   check_number("step_rows", options.step_rows, 0, kMax);
   check_number("kv_bytes", options.kv_bytes, 0, int64_t{1} << 48);
@@ -45,7 +57,7 @@ EngineInfo info_of(const LanguageModel& model, const EngineOptions& options) {
           .layers = of.layers,
           .parameters = of.parameters,
           .file_bytes = of.file_bytes,
-          .sequences = options.sequences,
+          .sequences = options.sequences > 0 ? options.sequences : sequences_for(model, options, context),
           .queue = options.queue,
           .step_rows = options.step_rows > 0 ? options.step_rows
                        : on_host             ? SchedulerLimits{}.step_rows

@@ -27,6 +27,8 @@ class EngineCore {
  public:
   // Rows of a step in which nobody decodes: what the products of a prompt are fastest with.
   static constexpr int64_t kIdleRows = 512;
+  // Positions of the KV cache for each sequence, where no budget is given.
+  static constexpr int64_t kDefaultPositions = 1024;
 
   EngineCore(std::shared_ptr<LanguageModel> model, std::shared_ptr<const Tokenizer> tokenizer, const EngineOptions& options,
              LanguageModel* draft);

@@ -10,9 +10,6 @@
 namespace wick {
 namespace {
 
-// Of each sequence, where no budget is given.
-constexpr int64_t kDefaultPositions = 1024;
-
 int64_t state_bytes(const KvLayout& layout) {
   int64_t numbers = 0;
   for (const int64_t count : layout.states) numbers += count;

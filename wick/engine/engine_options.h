@@ -29,8 +29,9 @@ class LanguageModel;
 struct EngineOptions {
   // The most positions of one choice, prompt included. 0: the model's own, at most 4096.
   int64_t context = 0;
-  // The most choices that run at once.
-  int64_t sequences = 32;
+  // The most choices that run at once. 0: 32; on devices with kernels up to 256, as many as half of the memory has room for beside the
+  // weights, or as kv_bytes has, each of 1,024 positions.
+  int64_t sequences = 0;
   // Memory of the KV cache. 0: for `sequences` choices of 1,024 positions, or one whole context if that is more.
   int64_t kv_bytes = 0;
   // The dial between latency and throughput: the most rows of a step while somebody decodes. What decoding leaves of it reads prompts in

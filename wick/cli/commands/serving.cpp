@@ -50,7 +50,10 @@ void add_address_flags(Flags& flags, ServingOptions& options) {
 }
 
 void add_engine_flags(Flags& flags, ServingOptions& options) {
-  flags.add_integer("--parallel,--np,--slots", "maximum number of requests computed at once (32)", options.engine.sequences, 1, 1024)
+  flags
+      .add_integer("--parallel,--np,--slots",
+                   "maximum number of requests computed at once (32; on a GPU up to 256, as its memory has room)", options.engine.sequences,
+                   1, 1024)
       .group(kServingGroup);
   flags.add_integer("--queue", "maximum number of waiting requests; further ones get status 429 (256)", options.engine.queue, 0, 1'000'000)
       .group(kServingGroup);
