@@ -10,6 +10,7 @@
 #include "wick/kernels/cumsum.h"
 #include "wick/kernels/elementwise.h"
 #include "wick/kernels/linear.h"
+#include "wick/kernels/linear_lanes.h"
 #include "wick/kernels/linear_tiles.h"
 #include "wick/kernels/math.h"
 #include "wick/kernels/matmul.h"
@@ -232,7 +233,8 @@ KernelCase rms_norm_case(DType dtype, const DeviceCaps& caps) {
   return result;
 }
 
-KernelCase add_rms_norm_case(DType dtype, uint32_t width, const DeviceCaps& caps) {
+// `held`: quads that a lane keeps; 0: none.
+KernelCase add_rms_norm_case(DType dtype, uint32_t width, uint32_t held, const DeviceCaps& caps) {
   const std::size_t rows = 2, columns = 96;
   const Element element = kernels::element_of(dtype);
   const Numbers x = numbers(element, rows * columns, 6), y = numbers(element, rows * columns, 8), w = numbers(Element::f32, columns, 7);
@@ -246,7 +248,8 @@ KernelCase add_rms_norm_case(DType dtype, uint32_t width, const DeviceCaps& caps
     for (std::size_t c = 0; c < columns; ++c) norm.push_back(sum[r * columns + c] / std::sqrt(squares / columns + 1e-5) * w[c]);
   }
   KernelCase result;
-  result.kernel = kernels::add_rms_norm(dtype, width, kernels::RowLanes::group, caps);
+  result.kernel = held > 0 ? kernels::add_rms_norm_held(held, kernels::RowLanes::group, caps)
+                           : kernels::add_rms_norm(dtype, width, kernels::RowLanes::group, caps);
   result.name = result.kernel.name;
   result.grid = {2, 1, 1};
   const double error = std::max(epsilon(element), 1e-5);
@@ -417,6 +420,38 @@ KernelCase linear_tiles_case(DType dtype, const kernels::LinearTiles& tiles) {
   result.name = result.kernel.name;
   result.buffers = {raw_input(Element::u32, std::move(blocks)), input(Element::f16, halves), output(Element::f32, y, 1e-2)};
   result.parameters = {0, columns / 16, 1, columns, rows, 0, kTileTokens, kTileWords};
+  return result;
+}
+
+// By tiles that lanes set, from activations that halves_by_lane has put in order. Gated: one weight is gate and up.
+KernelCase linear_lanes_case(DType dtype, const kernels::LaneGroup& group, bool gated, const DeviceCaps& caps) {
+  constexpr uint32_t rows = LinearNumbers::rows, columns = LinearNumbers::columns, tokens = kTileTokens;
+  auto [blocks, x, y] = LinearNumbers(dtype, tokens, Element::f16);
+  if (gated) std::transform(y.begin(), y.end(), y.begin(), [](double v) { return v > 0 ? v * v * v : 0; });
+  const kernels::LaneColumns order = *kernels::LaneColumns::of(dtype, kernels::RowAccess::blocks);
+  const uint32_t chunks = columns / order.chunk(), token_blocks = (tokens + group.tokens() - 1) / group.tokens();
+  const uint32_t vectors = kLaneTileLanes * order.quads() * chunks * group.token_tiles * token_blocks;
+  KernelCase prepared;
+  prepared.kernel = kernels::halves_by_lane(order, caps);
+  prepared.grid = {(vectors + prepared.kernel.group_size - 1) / prepared.kernel.group_size, 1, 1};
+  prepared.buffers = {input(Element::f32, x), output(Element::u32, Numbers(std::size_t{vectors} * 4))};
+  prepared.parameters = {0, columns, tokens, vectors};
+  KernelCase result;
+  kernels::LinearForm form{dtype, kernels::RowAccess::blocks};
+  if (gated) form.gate = GateKind::relu_sqr;
+  result.kernel = kernels::linear_lanes(form, group);
+  result.name = result.kernel.name;
+  result.grid = {1, token_blocks, 1};
+  result.buffers = {raw_input(Element::u32, std::move(blocks))};
+  if (kernels::has_codebook(dtype)) {
+    const std::vector<uint32_t> words = kernels::codebook_words(dtype);
+    result.buffers.push_back(input(Element::u32, Numbers(words.begin(), words.end())));
+  }
+  if (gated) result.buffers.push_back(result.buffers[0]);
+  result.buffers.push_back(raw_input(Element::u32, interpreted(prepared.kernel, prepared)[1]));
+  // Weights and scales are rounded to f16.
+  result.buffers.push_back(output(Element::f32, y, 3e-2, gated ? 1e-2 : 0));
+  result.parameters = {0, columns / 16, 1, chunks, tokens, rows, 0};
   return result;
 }
 
@@ -739,7 +774,8 @@ std::vector<KernelCase> kernel_cases(const DeviceCaps& caps) {
   cases.push_back(softmax_case(DType::f16, caps));
   cases.push_back(rms_norm_case(DType::f32, caps));
   cases.push_back(rms_norm_case(DType::bf16, caps));
-  for (const uint32_t width : {1U, 4U}) cases.push_back(add_rms_norm_case(DType::f32, width, caps));
+  for (const uint32_t width : {1U, 4U}) cases.push_back(add_rms_norm_case(DType::f32, width, 0, caps));
+  cases.push_back(add_rms_norm_case(DType::f32, 4, 1, caps));
   cases.push_back(matmul_case(caps));
   cases.push_back(tiles_case(caps));
   cases.push_back(halves_case(caps));
@@ -748,6 +784,11 @@ std::vector<KernelCase> kernel_cases(const DeviceCaps& caps) {
   if (const auto tiles = kernels::linear_tiles_of(blocks, LinearNumbers::rows, kTileTokens, caps)) {
     cases.push_back(linear_tiles_case(blocks.dtype, *tiles));
   }
+  for (const DType dtype : {DType::q4_k, DType::q6_k, DType::q8_0, DType::q5_1, DType::iq4_xs}) {
+    cases.push_back(linear_lanes_case(dtype, {2, 1, 1, 2}, false, caps));
+  }
+  cases.push_back(linear_lanes_case(DType::q4_k, {1, 2, 1, 2}, true, caps));
+  cases.push_back(linear_lanes_case(DType::q4_0, {1, 2, 2, 1}, false, caps));
   cases.push_back(quantize_case(caps));
   for (const DType dtype : {DType::q8_0, DType::q4_k, DType::q6_k, DType::q5_k}) cases.push_back(byte_products_case({{dtype}}, caps));
   cases.push_back(byte_products_case({{DType::q4_k, DType::q4_k, DType::q6_k}}, caps));

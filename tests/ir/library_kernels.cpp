@@ -243,7 +243,7 @@ class Families {
     begin();
     for (const DType dtype : floats_) add([=, this] { return kernels::rope(dtype, caps_); });
     begin();
-    for (const auto& row : kGateKinds) add([=, this] { return kernels::gate_pairs(row.kind, caps_); });
+    for (const auto& row : kGateKinds) add([=, this] { return kernels::gate_pairs(row.kind, row.kind != GateKind::gelu, caps_); });
     add([this] { return kernels::group_by_expert(128, 64, caps_); });
     add([this] { return kernels::sample(caps_); });
     for (const bool ends : {false, true}) add([=, this] { return kernels::attention_join(ends, ends, caps_); });

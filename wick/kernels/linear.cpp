@@ -391,12 +391,21 @@ ir::Kernel linear_blocks(const LinearForm& form, const DeviceCaps& caps) {
   return k.finish();
 }
 
-ir::Kernel gate_pairs(GateKind kind, const DeviceCaps& caps) {
-  KernelBuilder k(fmt::format("gate_pairs_{}", to_string(kind)), {.group_size = group_options(caps, 256).group_size});
+ir::Kernel gate_pairs(GateKind kind, bool quads, const DeviceCaps& caps) {
+  KernelBuilder k(fmt::format("gate_pairs_{}{}", to_string(kind), quads ? "_quads" : ""),
+                  {.group_size = group_options(caps, 256).group_size});
   const Memory gate = k.buffer("gate", Element::f32), y = k.output("y", Element::f32);
   const Value count = k.parameter("count", Type::u32), y_offset = k.parameter("y_offset", Type::u32);
   const Value i = global_lane(k);
-  k.when(i < count, [&] { y[y_offset + i] = gate_of(kind, gate[i], y[y_offset + i]); });
+  if (!quads) {
+    k.when(i < count, [&] { y[y_offset + i] = gate_of(kind, gate[i], y[y_offset + i]); });
+    return k.finish();
+  }
+  k.when(i < count / 4U, [&] {
+    const Vector g = gate.load4(i * 4U), up = y.load4(y_offset + i * 4U);
+    y.store(y_offset + i * 4U,
+            {gate_of(kind, g[0], up[0]), gate_of(kind, g[1], up[1]), gate_of(kind, g[2], up[2]), gate_of(kind, g[3], up[3])});
+  });
   return k.finish();
 }
 

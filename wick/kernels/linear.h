@@ -61,8 +61,9 @@ inline constexpr uint32_t kMaxMatvecWeights = 3;
 [[nodiscard]] ir::Kernel linear_blocks(const LinearForm& form, const DeviceCaps& caps);
 [[nodiscard]] uint32_t linear_block(const DeviceCaps& caps);
 
-// y[i] = gate_of(gate[i], y[i]). Buffers gate, y of f32. Parameters count, y_offset. Grid: groups_for(count).
-[[nodiscard]] ir::Kernel gate_pairs(GateKind kind, const DeviceCaps& caps);
+// y[i] = gate_of(gate[i], y[i]). Buffers gate, y of f32. Parameters count, y_offset. Grid: groups_for(count), of quads groups_for(count /
+// 4): both parameters are multiples of four.
+[[nodiscard]] ir::Kernel gate_pairs(GateKind kind, bool quads, const DeviceCaps& caps);
 
 // (token, expert) pairs by expert, those that name no expert last: buffer ids i32 [pairs], plan u32 [3 · tiles + pairs]: for each tile the
 // expert, the place of its first pair in the order and how many pairs it has, at most `block` and 0 where it is not used; then the order.

@@ -113,6 +113,47 @@ Kernel add_rms_norm(DType dtype, uint32_t width, RowLanes lanes, const DeviceCap
   return k.finish();
 }
 
+Kernel add_rms_norm_held(uint32_t held, RowLanes lanes, const DeviceCaps& caps) {
+  const ir::KernelOptions options = row_options(lanes, caps);
+  KernelBuilder k(fmt::format("add_rms_norm_held{}{}", held, row_suffix(lanes, options)), options);
+  const Memory x = k.buffer("x", ir::Element::f32), y = k.buffer("y", ir::Element::f32), weight = k.buffer("weight", ir::Element::f32),
+               sum = k.output("sum", ir::Element::f32), norm = k.output("norm", ir::Element::f32);
+  RowWalk row(k, lanes);
+  const Value y_first = k.parameter("y_first", Type::u32), weight_first = k.parameter("weight_first", Type::u32);
+  const Value sum_first = k.parameter("sum_first", Type::u32), norm_first = k.parameter("norm_first", Type::u32);
+  const Value epsilon = k.parameter("epsilon", Type::f32);
+  GroupReduce group(k);
+  row.run([&] {
+    const Value begin = row.number() * row.columns();
+    std::vector<Value> units, exist;
+    std::vector<Quad> totals;
+    for (uint32_t i = 0; i < held; ++i) {
+      units.push_back(k.local_id() + i * options.group_size);
+      exist.push_back(units[i] < row.columns());
+      const ir::Vector a = x.load4_if(exist[i], row.place(units[i]) * 4U, 0.0F),
+                       b = y.load4_if(exist[i], (y_first + begin + units[i]) * 4U, 0.0F);
+      totals.push_back({a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]});
+    }
+    Value squares = k.constant(0.0F);
+    for (uint32_t i = 0; i < held; ++i) {
+      Value square = totals[i][0] * totals[i][0];
+      for (uint32_t j = 1; j < 4; ++j) square = square + totals[i][j] * totals[i][j];
+      squares = squares + square;
+      k.when(exist[i], [&] { store_quad(sum, DType::f32, sum_first + begin + units[i], totals[i]); });
+    }
+    const Value scale = 1.0F / sqrt(row.together(group, Reduce::add, squares) / cast(Type::f32, row.columns() * 4U) + epsilon);
+    for (uint32_t i = 0; i < held; ++i) {
+      k.when(exist[i], [&] {
+        const Quad factor = load_quad(weight, DType::f32, weight_first + units[i]);
+        Quad result;
+        for (uint32_t j = 0; j < 4; ++j) result[j] = totals[i][j] * scale * factor[j];
+        store_quad(norm, DType::f32, norm_first + begin + units[i], result);
+      });
+    }
+  });
+  return k.finish();
+}
+
 Kernel layer_norm(DType dtype, RowLanes lanes, const DeviceCaps& caps) {
   const ir::KernelOptions options = row_options(lanes, caps);
   KernelBuilder k(name_of("layer_norm", dtype, lanes, options), options);

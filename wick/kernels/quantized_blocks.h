@@ -32,6 +32,7 @@ class QuantizedBlocks {
   // A second tensor of the same format, which shares codebook and place of the scale.
   QuantizedBlocks(ir::KernelBuilder& k, const QuantizedBlocks& other, const std::string& name);
 
+  [[nodiscard]] const ir::Memory& words() const noexcept { return words_; }
   [[nodiscard]] uint32_t sixteens_per_block() const noexcept { return static_cast<uint32_t>(info(dtype_).block_elements) / 16; }
   // Elements 16 · sixteen to 16 · sixteen + 15 of a block, counted from the tensor's first.
   [[nodiscard]] Sixteen read(const ir::Value& block, const ir::Value& sixteen) const;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "wick/ir/kernel.h"
+
 namespace wick::cuda {
 namespace {
 
@@ -15,6 +17,7 @@ void describe_instructions(int capability, DeviceCaps& caps) {
   caps.int8_dot = capability >= 61;
   caps.bf16_arithmetic = capability >= 80;
   if (capability >= 70) caps.tiles = {{16, 16, 16}};
+  if (capability >= 80) caps.tiles.push_back(ir::kLaneTile);
 }
 
 }  // namespace

@@ -206,48 +206,12 @@ void linear(const OpCall& call) {
   }
 }
 
-// Activations of a pair that are one function of the gate.
-std::optional<UnaryKind> function_of(GateKind gate) {
-  switch (gate) {
-    case GateKind::silu: return UnaryKind::silu;
-    case GateKind::gelu: return UnaryKind::gelu;
-    case GateKind::gelu_erf: return UnaryKind::gelu_erf;
-    case GateKind::relu_sqr:
-    case GateKind::swiglu_oai: break;
-  }
-  return std::nullopt;
-}
-
-// y = f(x · gateᵀ) · (x · upᵀ)
-void gated_linear(const OpCall& call) {
-  const auto weights = call.inputs.subspan(1, 2);
-  const std::optional<LinearPlan> plan = linear_plan(call, weights);
-  const std::optional<UnaryKind> function = function_of(call.parameters<LinearParams>().gate);
-  if (!plan || !function) return run_kernels(call);
-  // gate, its function, up
-  const Layout layout(call.outputs[0].layout->shape());
-  std::array<std::unique_ptr<Buffer>, 3> memory;
-  std::array<Operand, 3> parts;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    memory[i] = call.runtime->allocate(static_cast<size_t>(layout.elements()) * sizeof(float), Lifetime::transient);
-    parts[i] = {memory[i].get(), DType::f32, &layout};
-  }
-  const Dense x = dense(call, call.inputs[0], plan->dtype);
-  if (!multiply_weight(call, x, plan->rows, plan->dtype, weights[0], address_of(parts[0]))) return run_kernels(call);
-  if (!multiply_weight(call, x, plan->rows, plan->dtype, weights[1], address_of(parts[2]))) return run_kernels(call);
-  const UnaryParams activation{.kind = *function};
-  run_kernels({OpId::unary, &activation, std::span(parts).first(1), std::span(parts).subspan(1, 1), call.runtime});
-  const BinaryParams product{.kind = BinaryKind::mul};
-  run_kernels({OpId::binary, &product, std::span(parts).subspan(1), call.outputs, call.runtime});
-}
-
 }  // namespace
 
 OpFunction product_override_of(OpId op, DType dtype) noexcept {
   if (!matrix_type(dtype)) return nullptr;
   if (op == OpId::matmul) return &matmul;
-  if (op == OpId::linear) return &linear;
-  return op == OpId::gated_linear ? &gated_linear : nullptr;
+  return op == OpId::linear ? &linear : nullptr;
 }
 
 }  // namespace wick

@@ -9,6 +9,7 @@
 #include "wick/base/fail.h"
 #include "wick/base/half.h"
 #include "wick/kernels/linear.h"
+#include "wick/kernels/linear_lanes.h"
 #include "wick/kernels/linear_tiles.h"
 #include "wick/kernels/quantized_matvec.h"
 #include "wick/tensor/ops/launchers/launchers.h"
@@ -25,6 +26,10 @@ bool is_laid_out_as(const Operand& a, const Operand& b) {
   const Layout &x = *a.layout, &y = *b.layout;
   return a.dtype == b.dtype && x.offset() == y.offset() && x.stride(0) == y.stride(0) && x.stride(1) == y.stride(1);
 }
+
+// Rows of activations for which tiles that lanes set multiply quantized weights: beyond, unpacking a weight for the device's own product
+// costs less (28,672 rows of q4_k on an H200: 158 and 167 us for 128 rows, 315 and 194 for 256).
+constexpr int64_t kMinLaneRows = 2, kMaxLaneRows = 128;
 
 int64_t weight_rows(const Operand& weight) { return weight.layout->shape()[0]; }
 
@@ -132,6 +137,7 @@ class LinearCall {
   }
 
   [[nodiscard]] bool share_launch(Operands weights) const {
+    if (lane_group(weights, {}, kernels::LinearExtras{.bias = params_.has_bias})) return true;
     const auto by_bytes = [&](const Operand* weight) { return has_byte_product(*weight); };
     const auto alike = [&](const Operand* weight) { return is_laid_out_as(*weights[0], *weight) && !by_bytes(weight); };
     // Beside weights, biases and results: bytes and scales, or activations and a codebook, and a norm.
@@ -140,7 +146,33 @@ class LinearCall {
            (std::all_of(weights.begin(), weights.end(), by_bytes) || std::all_of(weights.begin(), weights.end(), alike));
   }
 
+  // How tiles that lanes set multiply those weights together, if they can and shall.
+  [[nodiscard]] std::optional<kernels::LaneGroup> lane_group(Operands weights, std::optional<GateKind> gate,
+                                                             const kernels::LinearExtras& extras) const {
+    if (precise_ || params_.deterministic || x_.rows < kMinLaneRows || x_.rows > kMaxLaneRows) return std::nullopt;
+    const bool has_own = !is_quantized(weights[0]->dtype) && runtime_.override_for(OpId::linear, 0, weights[0]->dtype) != nullptr;
+    if (has_own && x_.rows > kFusedLinearRows) return std::nullopt;
+    const size_t results = gate ? 1 : weights.size();
+    const size_t buffers = weights.size() * (extras.bias ? 2 : 1) + results + (extras.residual ? 3 : 2);
+    const auto alike = [&](const Operand* weight) { return is_laid_out_as(*weights[0], *weight); };
+    if (results > kernels::kMaxMatvecWeights || buffers > caps().max_storage_buffers) return std::nullopt;
+    if (!std::all_of(weights.begin(), weights.end(), alike)) return std::nullopt;
+    int64_t rows = 0;
+    for (size_t i = 0; i < results; ++i) rows += weight_rows(*weights[i]);
+    return kernels::lane_group_of(lane_form(weights, gate, extras), rows, x_.columns, x_.rows, caps());
+  }
+  [[nodiscard]] static LinearForm lane_form(Operands weights, std::optional<GateKind> gate, kernels::LinearExtras extras) {
+    extras.norm = false;  // x is normalized before
+    return {.dtype = weights[0]->dtype,
+            .access = access_of(*weights[0]),
+            .gate = gate,
+            .weights = static_cast<uint32_t>(gate ? 1 : weights.size()),
+            .extras = extras};
+  }
+
   void multiply_together(Operands weights, Operands results, std::optional<GateKind> gate, const Extras& extras) {
+    if (const auto group = lane_group(weights, gate, extras.form())) return multiply_lanes(*group, weights, results, gate, extras);
+    if (gate && multiply_pair_by_lanes(weights, *results[0], extras)) return;
     if (!has_few_tokens()) {
       const Operand& y = *results[0];
       return multiply_blocks(*weights[0], gate ? weights[1] : nullptr, *y.buffer, y.layout->offset());
@@ -151,6 +183,57 @@ class LinearCall {
     }
     if (x_.rows > 1) normalize();
     for (int64_t token = 0; token < x_.rows; token += kernels::kMaxMatvecTokens) multiply_few(weights, results, gate, extras, token);
+  }
+
+  // The activations in the order in which lanes read weights, made once for all weights of one order.
+  void order_activations(const kernels::LaneColumns& columns, int64_t tiles) {
+    if (by_lane_ != nullptr && lane_order_ == columns.number()) return;
+    lane_order_ = columns.number();
+    const int64_t count = tiles * (x_.columns / columns.chunk()) * columns.quads() * ir::kLaneTileLanes;
+    by_lane_ = runtime_.allocate(static_cast<size_t>(count) * 4 * sizeof(uint32_t), Lifetime::transient);
+    const Program& program =
+        runtime_.program({"halves_by_lane", {columns.number()}}, [&] { return kernels::halves_by_lane(columns, caps()); });
+    launch(runtime_, program, kernels::groups_for(program.kernel(), static_cast<uint64_t>(count), caps()),
+           Arguments().buffer(*x_.buffer).buffer(*by_lane_).size(x_.offset).size(x_.columns).size(x_.rows).size(count));
+  }
+
+  void multiply_lanes(const kernels::LaneGroup& group, Operands weights, Operands results, std::optional<GateKind> gate,
+                      const Extras& extras) {
+    normalize();
+    const LinearForm form = lane_form(weights, gate, extras.form());
+    const kernels::LaneColumns columns = *kernels::LaneColumns::of(form.dtype, form.access);
+    const int64_t blocks = (x_.rows + group.tokens() - 1) / group.tokens();
+    order_activations(columns, blocks * group.token_tiles);
+    const Program& program = runtime_.program({"linear_lanes",
+                                               {number_of(form.dtype), gate_number(gate), form.weights, form.extras.number(),
+                                                group.token_tiles, group.row_tiles, group.row_subgroups, group.depth_subgroups}},
+                                              [&] { return kernels::linear_lanes(form, group); });
+    Arguments arguments = weight_arguments(runtime_, weights);
+    arguments.buffer(*by_lane_);
+    append(arguments, extras);
+    for (const Operand* y : results) arguments.buffer(*y);
+    arguments.size(x_.columns / columns.chunk()).size(x_.rows);
+    int64_t groups = 0;
+    for (size_t i = 0; i < results.size(); ++i) {
+      const int64_t rows = weight_rows(*weights[i]), in_group = group.rows(gate.has_value());
+      arguments.size(rows).size(results[i]->layout->offset());
+      groups += (rows + in_group - 1) / in_group;
+    }
+    if (extras.residual != nullptr) arguments.size(extras.residual->layout->offset());
+    launch(runtime_, program, {static_cast<uint32_t>(groups), static_cast<uint32_t>(blocks), 1}, arguments);
+  }
+
+  // y = gate_of(x · gateᵀ, x · upᵀ) by one launch for both products and one for the gate.
+  [[nodiscard]] bool multiply_pair_by_lanes(Operands weights, const Operand& y, const Extras& extras) {
+    const auto group = lane_group(weights, {}, extras.form());
+    if (!group) return false;
+    const int64_t count = x_.rows * weight_rows(*weights[0]);
+    const std::unique_ptr<Buffer> memory = runtime_.allocate(static_cast<size_t>(count) * sizeof(float), Lifetime::transient);
+    const Layout layout(y.layout->shape());
+    const Operand first{memory.get(), DType::f32, &layout};
+    multiply_lanes(*group, weights, std::array<const Operand*, 2>{&first, &y}, {}, extras);
+    activate(*memory, *y.buffer, count, y.layout->offset());
+    return true;
   }
 
   // The activations in bytes, made once for all weights.
@@ -262,9 +345,10 @@ class LinearCall {
 
   // y = gate_of(gate, y) over `count` elements of y from `offset` on.
   void activate(const Buffer& gate, const Buffer& y, int64_t count, int64_t offset) {
-    const Program& program =
-        runtime_.program({"gate_pairs", {gate_number(params_.gate)}}, [&] { return kernels::gate_pairs(params_.gate, caps()); });
-    launch(runtime_, program, kernels::groups_for(program.kernel(), static_cast<uint64_t>(count), caps()),
+    const bool quads = count % 4 == 0 && offset % 4 == 0;
+    const Program& program = runtime_.program({"gate_pairs", {gate_number(params_.gate), quads ? 1U : 0U}},
+                                              [&] { return kernels::gate_pairs(params_.gate, quads, caps()); });
+    launch(runtime_, program, kernels::groups_for(program.kernel(), static_cast<uint64_t>(quads ? count / 4 : count), caps()),
            Arguments().buffer(gate).buffer(y).size(count).size(offset));
   }
 
@@ -272,8 +356,10 @@ class LinearCall {
     const int64_t rows = weight.layout->shape()[0];
     if (up != nullptr) {
       const std::unique_ptr<Buffer> gate = runtime_.allocate(static_cast<size_t>(x_.rows * rows) * sizeof(float), Lifetime::transient);
-      multiply_blocks(weight, nullptr, *gate, 0);
-      multiply_blocks(*up, nullptr, y, offset);
+      if (!multiply_pair_by_device(weight, *up, *gate, y, offset)) {
+        multiply_blocks(weight, nullptr, *gate, 0);
+        multiply_blocks(*up, nullptr, y, offset);
+      }
       return activate(*gate, y, x_.rows * rows, offset);
     }
     const LinearForm form{weight.dtype, access_of(weight)};
@@ -337,6 +423,23 @@ class LinearCall {
     return true;
   }
 
+  // Gate and up of plain numbers by the device's own product, if it has one: it rounds the activations once.
+  [[nodiscard]] bool multiply_pair_by_device(const Operand& gate, const Operand& up, const Buffer& gates, const Buffer& y,
+                                             int64_t offset) const {
+    const OpFunction own = is_quantized(gate.dtype) ? nullptr : runtime_.override_for(OpId::linear, 0, gate.dtype);
+    if (own == nullptr) return false;
+    const int64_t rows = gate.layout->shape()[0];
+    const Layout activations(Shape({x_.rows, x_.columns}), x_.offset), first(Shape({x_.rows, rows})),
+        second(Shape({x_.rows, rows}), offset);
+    const std::array<Operand, 3> inputs{{{const_cast<Buffer*>(x_.buffer), DType::f32, &activations}, gate, up}};  // NOLINT: it is read
+    const std::array<Operand, 2> results{{{const_cast<Buffer*>(&gates), DType::f32, &first},                      // NOLINT: our own
+                                          {const_cast<Buffer*>(&y), DType::f32, &second}}};  // NOLINT: the caller's own
+    LinearParams params;
+    params.precise = precise_;
+    own({OpId::linear, &params, inputs, results, &runtime_});
+    return true;
+  }
+
   // `arguments` are those of the weight.
   void multiply_tiles(const LinearForm& form, const kernels::LinearTiles& tiles, Arguments arguments, int64_t rows, const Buffer& y,
                       int64_t offset) {
@@ -354,7 +457,8 @@ class LinearCall {
   bool precise_;
   Activations x_;
   const Operand* norm_ = nullptr;  // until x is normalized
-  std::unique_ptr<Buffer> normed_, bytes_, scales_, halves_;
+  std::unique_ptr<Buffer> normed_, bytes_, scales_, halves_, by_lane_;
+  uint32_t lane_order_ = 0;
   int64_t token_words_ = 0;
 };
 

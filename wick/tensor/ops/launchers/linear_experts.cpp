@@ -88,9 +88,10 @@ class ExpertCall {
     const std::unique_ptr<Buffer> gate = runtime_.allocate(static_cast<size_t>(count) * sizeof(float), Lifetime::transient);
     multiply_blocks(0, *gate, 0);
     multiply_blocks(1, *y.buffer, first_of(y));
-    const Program& activation =
-        runtime_.program({"gate_pairs", {gate_number(params_.gate)}}, [&] { return kernels::gate_pairs(params_.gate, caps); });
-    launch(runtime_, activation, kernels::groups_for(activation.kernel(), static_cast<uint64_t>(count), caps),
+    const bool quads = count % 4 == 0 && first_of(y) % 4 == 0;
+    const Program& activation = runtime_.program({"gate_pairs", {gate_number(params_.gate), quads ? 1U : 0U}},
+                                                 [&] { return kernels::gate_pairs(params_.gate, quads, caps); });
+    launch(runtime_, activation, kernels::groups_for(activation.kernel(), static_cast<uint64_t>(quads ? count / 4 : count), caps),
            Arguments().buffer(*gate).buffer(y).size(count).size(first_of(y)));
   }
 

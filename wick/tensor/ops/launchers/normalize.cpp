@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "wick/tensor/ops/launchers/launchers.h"
 #include "wick/tensor/ops/launchers/row_view.h"
@@ -17,6 +18,13 @@ kernels::RowLanes lanes_of(const RowView& rows, const DeviceCaps& caps, bool det
   const kernels::RowLanes lanes = lanes_for(rows);
   const bool few = (deterministic || 2 * rows.rows < caps.compute_units) && rows.columns >= kLong;
   return lanes == kernels::RowLanes::group && few ? kernels::RowLanes::widest : lanes;
+}
+
+// How many quads of a row of that many each lane of its group would keep, a power of two; 0: too many, or a lane has a row alone.
+uint32_t held_quads(const RowView& rows, kernels::RowLanes lanes, const DeviceCaps& caps) {
+  if (lanes == kernels::RowLanes::one || rows.parts != 1) return 0;
+  const int64_t group = kernels::row_options(lanes, caps).group_size, held = (rows.columns + group - 1) / group;
+  return held <= kernels::kMaxHeldQuads ? std::bit_ceil(static_cast<uint32_t>(held)) : 0;
 }
 
 // Launches a kernel over the rows of the first input: its buffers are the inputs, of which weights are row-major, and the output.
@@ -67,9 +75,12 @@ void add_rms_norm(const OpCall& call) {
   RowView rows = rows_of(runtime, x, 1);
   const kernels::RowLanes lanes = lanes_of(rows, runtime.caps(), call.parameters<RmsNormParams>().deterministic);
   for (int64_t* number : {&rows.columns, &rows.part, &rows.offset, &rows.inner_stride, &rows.outer_stride}) *number /= width;
+  const uint32_t held = quads && x.dtype == DType::f32 ? held_quads(rows, lanes, runtime.caps()) : 0;
   const Program& program =
-      runtime.program({"add_rms_norm", {number_of(x.dtype), static_cast<uint32_t>(width), static_cast<uint32_t>(lanes)}},
-                      [&] { return kernels::add_rms_norm(x.dtype, static_cast<uint32_t>(width), lanes, runtime.caps()); });
+      held > 0 ? runtime.program({"add_rms_norm_held", {held, static_cast<uint32_t>(lanes)}},
+                                 [&] { return kernels::add_rms_norm_held(held, lanes, runtime.caps()); })
+               : runtime.program({"add_rms_norm", {number_of(x.dtype), static_cast<uint32_t>(width), static_cast<uint32_t>(lanes)}},
+                                 [&] { return kernels::add_rms_norm(x.dtype, static_cast<uint32_t>(width), lanes, runtime.caps()); });
   Arguments arguments;
   arguments.buffer(*rows.buffer);
   for (const Operand* operand : others) arguments.buffer(*operand);

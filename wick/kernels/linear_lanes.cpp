@@ -1,0 +1,270 @@
+#include "wick/kernels/linear_lanes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "wick/base/fail.h"
+#include "wick/kernels/group_options.h"
+#include "wick/kernels/strided.h"
+#include "wick/kernels/tile_product.h"
+
+namespace wick::kernels {
+
+using ir::Element;
+using ir::KernelBuilder;
+using ir::Memory;
+using ir::TileRole;
+using ir::Type;
+using ir::Value;
+using ir::Variable;
+
+namespace {
+
+constexpr uint32_t kTileRows = ir::kLaneTile.m, kTileTokens = ir::kLaneTile.n;
+// Of a tile of sums in shared memory: one more than its eight columns would put rows that lanes read together into the same banks.
+constexpr uint32_t kSumStride = 12;
+
+class LaneProduct {
+ public:
+  LaneProduct(const LinearForm& form, const LaneGroup& group)
+      : form_(form), group_(group), k_(name(), {.group_size = group.lanes(), .subgroup_size = ir::kLaneTileLanes}) {
+    WICK_ASSERT(!form.experts && !form.extras.norm && (!form.gate || (form.weights == 1 && group.row_tiles == 2)));
+    declare();
+  }
+
+  ir::Kernel build() {
+    if (ranges_.size() == 1) {
+      run(0);
+    } else {
+      for (uint32_t i = 0; i < ranges_.size(); ++i) {
+        const Range& range = ranges_[i];
+        const Value at = k_.group_id(0);
+        k_.when((at >= range.first_group) & (at < range.end_group), [&] { run(i); });
+      }
+    }
+    return k_.finish();
+  }
+
+ private:
+  struct Range {
+    Value rows, y_offset, first_group, end_group;
+  };
+
+  [[nodiscard]] std::string name() const {
+    std::string result = form_.gate ? fmt::format("linear_lanes_{}_{}", to_string(*form_.gate), to_string(form_.dtype))
+                                    : fmt::format("linear_lanes_{}", to_string(form_.dtype));
+    result += fmt::format("_{}x{}_{}x{}", group_.row_tiles, group_.row_subgroups, group_.token_tiles, group_.depth_subgroups);
+    if (form_.weights > 1) result += fmt::format("_w{}", form_.weights);
+    return result + form_.extras.suffix();
+  }
+  static std::string numbered(const char* what, uint32_t i) { return i == 0 ? what : fmt::format("{}_{}", what, i + 1); }
+
+  void declare() {
+    weights_.emplace_back(k_, form_.dtype, form_.access, "w");
+    if (form_.gate) weights_.emplace_back(k_, weights_[0], "up");
+    for (uint32_t i = 1; i < form_.weights; ++i) weights_.emplace_back(k_, weights_[0], numbered("w", i));
+    halves_ = k_.buffer("halves", Element::u32);
+    for (uint32_t i = 0; form_.extras.bias && i < weights_.size(); ++i) bias_.push_back(k_.buffer(numbered("bias", i), Element::f32));
+    if (form_.extras.residual) residual_ = k_.buffer("residual", Element::f32);
+    for (uint32_t i = 0; i < form_.weights; ++i) y_.push_back(k_.output(numbered("y", i), Element::f32));
+    chunks_ = k_.parameter("chunks", Type::u32);
+    tokens_ = k_.parameter("tokens", Type::u32);
+    const uint32_t rows = group_.rows(form_.gate.has_value());
+    for (uint32_t i = 0; i < form_.weights; ++i) {
+      const Value count = k_.parameter(numbered("rows", i), Type::u32), offset = k_.parameter(numbered("y_offset", i), Type::u32);
+      const Value first = i == 0 ? k_.constant(0U) : ranges_.back().end_group;
+      ranges_.push_back({count, offset, first, first + (count + (rows - 1)) / rows});
+    }
+    if (form_.extras.residual) residual_offset_ = k_.parameter("residual_offset", Type::u32);
+    for (uint32_t i = 0; i < group_.row_tiles * group_.token_tiles; ++i) {
+      sums_.push_back(k_.tile(TileRole::accumulator, Element::f32, kTileRows, kTileTokens));
+    }
+    left_ = k_.tile(TileRole::left, Element::f16, kTileRows, ir::kLaneTile.k);
+    right_ = k_.tile(TileRole::right, Element::f16, ir::kLaneTile.k, kTileTokens);
+    const uint32_t patch = group_.row_subgroups * group_.depth_subgroups * group_.row_tiles * kTileRows * kSumStride;
+    patch_ = k_.shared(Element::f32, patch);
+  }
+
+  // The weight whose rows a tile of rows has.
+  [[nodiscard]] const LaneWeight& weight_of(uint32_t range, uint32_t tile) const { return weights_[form_.gate ? tile : range]; }
+
+  // Of the weight that this group works on, the number of its block of rows.
+  [[nodiscard]] Value block_of(uint32_t range) { return k_.group_id(0) - ranges_[range].first_group; }
+
+  // The two rows of a tile that this lane reads; rows beyond the last are the last one again, as their results are not stored.
+  [[nodiscard]] std::array<Value, 2> rows_of(uint32_t range, uint32_t tile) {
+    const Value first = block_of(range) * group_.rows(form_.gate.has_value()) +
+                        k_.subgroup_id() % group_.row_subgroups * (form_.gate ? kTileRows : kTileRows * group_.row_tiles);
+    const Value row = first + k_.subgroup_lane() / 4U + (form_.gate ? 0 : tile * kTileRows), last = ranges_[range].rows - 1U;
+    return {min(row, last), min(row + 8U, last)};
+  }
+
+  using Words = std::vector<Value>;
+  // What the lane reads of a chunk: for each tile of rows its two rows.
+  [[nodiscard]] std::vector<Words> read(uint32_t range, const Value& chunk) {
+    std::vector<Words> all;
+    for (uint32_t tile = 0; tile < group_.row_tiles; ++tile) {
+      for (const Value& row : rows_of(range, tile)) all.push_back(weight_of(range, tile).read(row, chunk, k_.subgroup_lane() % 4U));
+    }
+    return all;
+  }
+
+  void run(uint32_t range) {
+    for (const uint32_t sum : sums_) k_.tile_fill(sum, 0);
+    const Value first = k_.subgroup_id() / group_.row_subgroups;
+    const Value steps = chunks_ / group_.depth_subgroups;
+    // What the next step multiplies is on its way while this one's is unpacked.
+    std::vector<std::vector<Variable>> held;
+    for (const Words& words : read(range, first)) {
+      std::vector<Variable>& of_row = held.emplace_back();
+      for (const Value& word : words) of_row.push_back(k_.variable(word));
+    }
+    k_.loop(0, steps, 1, [&](const Value& step) {
+      std::vector<Words> now;
+      for (const std::vector<Variable>& row : held) now.emplace_back(row.begin(), row.end());
+      const std::vector<Words> next = read(range, first + min(step + 1U, steps - 1U) * group_.depth_subgroups);
+      multiply(range, first + step * group_.depth_subgroups, now);
+      for (size_t row = 0; row < held.size(); ++row) {
+        for (size_t i = 0; i < held[row].size(); ++i) held[row][i] = next[row][i];
+      }
+    });
+    store(range);
+  }
+
+  void multiply(uint32_t range, const Value& chunk, const std::vector<Words>& read) {
+    const LaneColumns& columns = weights_[0].columns();
+    const Value lane = k_.subgroup_lane();
+    std::vector<Words> rows;
+    for (uint32_t i = 0; i < read.size(); ++i) rows.push_back(weight_of(range, i / 2).unpack(read[i], lane % 4U));
+    for (uint32_t quad = 0; quad < columns.quads(); ++quad) {
+      std::vector<ir::Vector> tokens;
+      for (uint32_t j = 0; j < group_.token_tiles; ++j) {
+        const Value tile = k_.group_id(1) * group_.token_tiles + j;
+        tokens.push_back(halves_->load4((((tile * chunks_ + chunk) * columns.quads() + quad) * ir::kLaneTileLanes + lane) * 4U));
+      }
+      for (uint32_t pair = 0; pair < 4; pair += 2) {
+        const uint32_t at = 4 * quad + pair;
+        for (uint32_t i = 0; i < group_.row_tiles; ++i) {
+          const Words &upper = rows[2 * i], &lower = rows[2 * i + 1];
+          k_.tile_set(left_, {upper[at], lower[at], upper[at + 1], lower[at + 1]});
+          for (uint32_t j = 0; j < group_.token_tiles; ++j) {
+            k_.tile_set(right_, {tokens[j][pair], tokens[j][pair + 1]});
+            k_.tile_multiply(sums_[i * group_.token_tiles + j], left_, right_);
+          }
+        }
+      }
+    }
+  }
+
+  // The sum of a result over the subgroups that share its columns.
+  [[nodiscard]] Value sum_at(const Value& subgroup, const Value& tile, const Value& row, const Value& token) const {
+    const auto part = [&](uint32_t i) {
+      const Value place = (subgroup + i * group_.row_subgroups) * group_.row_tiles + tile;
+      return patch_->load((place * kTileRows + row) * kSumStride + token);
+    };
+    Value sum = part(0);
+    for (uint32_t i = 1; i < group_.depth_subgroups; ++i) sum = sum + part(i);
+    return sum;
+  }
+
+  // One tile of tokens after the other, through shared memory: neighbouring lanes store neighbouring rows.
+  void store(uint32_t range) {
+    const uint32_t rows = group_.rows(form_.gate.has_value());
+    for (uint32_t j = 0; j < group_.token_tiles; ++j) {
+      for (uint32_t i = 0; i < group_.row_tiles; ++i) {
+        const Value first = (k_.subgroup_id() * group_.row_tiles + i) * (kTileRows * kSumStride);
+        k_.tile_store(sums_[i * group_.token_tiles + j], *patch_, first, k_.constant(kSumStride));
+      }
+      k_.barrier();
+      k_.loop(k_.local_id(), rows * kTileTokens, group_.lanes(), [&](const Value& e) { store_result(range, j, e % rows, e / rows); });
+      k_.barrier();
+    }
+  }
+
+  void store_result(uint32_t range, uint32_t token_tile, const Value& in_group, const Value& in_tile) {
+    const Range& of = ranges_[range];
+    const Value row = block_of(range) * group_.rows(form_.gate.has_value()) + in_group;
+    const Value token = k_.group_id(1) * group_.tokens() + token_tile * kTileTokens + in_tile;
+    const Value exists = (row < of.rows) & (token < tokens_), in_rows = in_group % kTileRows;
+    const auto product = [&](uint32_t weight, const Value& subgroup, const Value& tile) {
+      const Value sum = sum_at(subgroup, tile, in_rows, in_tile);
+      return bias_.empty() ? sum : sum + bias_[weight].load(min(row, of.rows - 1U));
+    };
+    Value result;
+    if (form_.gate) {
+      const Value subgroup = in_group / kTileRows;
+      result = gate_of(*form_.gate, product(0, subgroup, k_.constant(0U)), product(1, subgroup, k_.constant(1U)));
+    } else {
+      const Value tile = in_group / kTileRows;
+      result = product(range, tile / group_.row_tiles, tile % group_.row_tiles);
+    }
+    const Value place = token * of.rows + row;
+    if (residual_) result = result + residual_->load_if(exists, residual_offset_ + place, 0.0F);
+    y_[range].store_if(exists, of.y_offset + place, result);
+  }
+
+  LinearForm form_;
+  LaneGroup group_;
+  KernelBuilder k_;
+  std::vector<LaneWeight> weights_;
+  std::optional<Memory> halves_, residual_, patch_;
+  std::vector<Memory> bias_, y_;
+  Value chunks_, tokens_, residual_offset_;
+  std::vector<Range> ranges_;
+  std::vector<uint32_t> sums_;
+  uint32_t left_ = 0, right_ = 0;
+};
+
+}  // namespace
+
+std::optional<LaneGroup> lane_group_of(const LinearForm& form, int64_t rows, int64_t columns, int64_t tokens, const DeviceCaps& caps) {
+  const std::optional<LaneColumns> order = LaneColumns::of(form.dtype, form.access);
+  const bool able = std::find(caps.tiles.begin(), caps.tiles.end(), ir::kLaneTile) != caps.tiles.end() &&
+                    caps.max_subgroup_size == static_cast<int>(ir::kLaneTileLanes);
+  if (!able || !order || form.experts || rows == 0 || columns == 0 || columns % order->chunk() != 0) return std::nullopt;
+  const bool gated = form.gate.has_value();
+  const int64_t chunks = columns / order->chunk();
+  constexpr uint32_t kSubgroups = 8;
+  if (caps.max_group_size < kSubgroups * ir::kLaneTileLanes) return std::nullopt;
+  LaneGroup group;
+  while (group.token_tiles < 8 && group.tokens() < tokens) group.token_tiles *= 2;
+  // Two matrices in one subgroup take more registers than that saves of activations (28,672 rows of q4_k with 16 and 32 tokens, on an H200:
+  // 40.6 and 61.8 µs, of two apart 35.7 and 51.9), but for the fewest tokens and for those that need two tiles of rows anyway.
+  if (gated && (group.token_tiles == 2 || group.token_tiles == 4)) return std::nullopt;
+  group.row_tiles = gated || group.token_tiles == 8 ? 2 : 1;
+  const int64_t blocks = (tokens + group.tokens() - 1) / group.tokens();
+  // More rows in a group read the same activations, as long as there are groups for every place of the device several times.
+  const bool wide = form.dtype == DType::q8_0 && group.token_tiles == 4;
+  const int64_t places = (group.row_tiles == 2 || wide ? 3 : 8) * int64_t{caps.compute_units} / 2;
+  const auto groups = [&] { return (rows + group.rows(gated) - 1) / group.rows(gated) * blocks; };
+  group.row_subgroups = wide ? kSubgroups : group.token_tiles == 1 && !gated ? 2 : 4;
+  while (group.row_subgroups > 1 && groups() < places) group.row_subgroups /= 2;
+  for (group.depth_subgroups = kSubgroups / group.row_subgroups; chunks % group.depth_subgroups != 0;) group.depth_subgroups /= 2;
+  return group;
+}
+
+ir::Kernel halves_by_lane(const LaneColumns& columns, const DeviceCaps& caps) {
+  KernelBuilder k(fmt::format("halves_by_lane_{}", columns.number()), {.group_size = group_options(caps, 128).group_size});
+  const Memory x = k.buffer("x", Element::f32), halves = k.output("halves", Element::u32);
+  const Value x_offset = k.parameter("x_offset", Type::u32), width = k.parameter("columns", Type::u32),
+              tokens = k.parameter("tokens", Type::u32), count = k.parameter("count", Type::u32);
+  const Value i = global_lane(k), lane = i % ir::kLaneTileLanes, quad = i / ir::kLaneTileLanes % columns.quads();
+  const Value chunks = width / columns.chunk(), behind = i / (ir::kLaneTileLanes * columns.quads());
+  const Value token = behind / chunks * kTileTokens + lane / 4U;
+  const Value column = behind % chunks * columns.chunk() + columns.first(lane % 4U, quad);
+  k.when(i < count, [&] {
+    const Value place = x_offset + token * width + column, exists = token < tokens;
+    const ir::Vector low = x.load4_if(exists, place, 0.0F), high = x.load4_if(exists, place + 4U, 0.0F);
+    const auto word = [&](const ir::Vector& four, uint32_t at) {
+      return columns.interleaved() ? pack_limited(four[at], four[at + 2]) : pack_limited(four[2 * at], four[2 * at + 1]);
+    };
+    halves.store(i * 4U, {word(low, 0), word(low, 1), word(high, 0), word(high, 1)});
+  });
+  return k.finish();
+}
+
+ir::Kernel linear_lanes(const LinearForm& form, const LaneGroup& group) { return LaneProduct(form, group).build(); }
+
+}  // namespace wick::kernels
