@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "wick/base/error.h"
-#include "wick/text/chat/call_form.h"
+#include "wick/text/chat/chat_output_format.h"
 #include "wick/text/grammar/token_constraint.h"
 #include "wick/text/tokenizer/tokenizer.h"
 
@@ -50,10 +50,8 @@ OutputFormat answer_or_call() {
       R"([{"type":"function","function":{"name":"write","parameters":{"type":"object","properties":{)"
       R"("path":{"type":"string","pattern":"^[a-z/]+\\.(md|txt)$"},"title":{"type":"string","maxLength":60},"content":{"type":"string"},)"
       R"("mode":{"type":"string","enum":["append","replace"]},"lines":{"type":"integer"}},"required":["path","content"]}}}])";
-  const wick::CallForm& form = *wick::find_call_form("hermes", "<tool_call>\n<function=");
-  const OutputFormat text{.kind = Kind::free_text, .choices = {std::string(form.begin)}};
-  return {.kind = Kind::any_of,
-          .parts = {text, {.kind = Kind::sequence, .parts = {text, wick::calls_of_form(form, tools, "", /*parallel=*/true)}}}};
+  wick::ChatRules rules{.format = "qwen3-coder", .calls = wick::ChatRules::Calls::allowed, .tools = tools};
+  return *wick::chat_output_format(rules);
 }
 std::string call_in_xml() {
   return "I write it.\n<tool_call>\n<function=write>\n<parameter=path>\nnotes/today.md\n</parameter>\n<parameter=title>\nWhat a day, 日本語"
@@ -74,10 +72,17 @@ std::vector<Case> cases() {
        {.kind = Kind::json},
        {R"({"a": [1, 2.5e3, "x", {"b": null, "c": [true, {"d": "e"}]}], "text": ")" + prose + R"("})",
         "{\n  \"k\": \"" + prose + "\",\n  \"n\": [\n    {\n      \"m\": [[1], [2]]\n    }\n  ]\n}"}},
+      {"schema of a person, in any order",
+       {.kind = Kind::json_schema, .text = person, .any_order = true},
+       {R"({"name": "Ada Lovelace", "age": 36, "email": "ada@example.com", "tags": ["mathematics", "poetry"], "address": {"street": ")" +
+        prose + R"(", "zip": "12345"}})"}},
       {"schema of a person",
        {.kind = Kind::json_schema, .text = person},
        {R"({"name": "Ada Lovelace", "age": 36, "email": "ada@example.com", "tags": ["mathematics", "poetry"], "address": {"street": ")" +
         prose + R"(", "zip": "12345"}})"}},
+      {"schema of 40 properties, in any order",
+       {.kind = Kind::json_schema, .text = large_schema(), .any_order = true},
+       {R"({"p0": "some words of text", "list_3": [{"id": 65535, "when": "2024-02-29T12:30:00Z", "kind": "beta"}, {"id": 7, "kind": "gamma"}], "p19": "the end"})"}},
       {"schema of 40 properties",
        {.kind = Kind::json_schema, .text = large_schema()},
        {R"({"p0": "some words of text", "list_3": [{"id": 65535, "when": "2024-02-29T12:30:00Z", "kind": "beta"}, {"id": 7, "kind": "gamma"}], "p19": "the end"})"}},

@@ -1,5 +1,5 @@
 // Reads any bytes as what a model wrote: the events must be the same whole and byte by byte, and every call that begins must end.
-//   first byte: which format, and whether the prompt opened a reasoning block
+//   first byte: which format, whether the prompt opened a reasoning block, and whether the tools are known
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -34,9 +34,12 @@ void append(std::vector<wick::ChatEvent>& all, std::vector<wick::ChatEvent> even
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
+  constexpr const char* kTools =
+      R"([{"function":{"name":"f","parameters":{"properties":{"a":{"type":"string"},"p":{"anyOf":[{"type":"integer"},{"$ref":"#"}]}}}}}])";
   const auto formats = wick::chat_formats();
-  const wick::ChatParserOptions options{
-      .format = std::string(formats[(data[0] >> 1) % formats.size()]), .starts_in_reasoning = data[0] % 2 == 1, .tools = ""};
+  const wick::ChatParserOptions options{.format = std::string(formats[(data[0] >> 2) % formats.size()]),
+                                        .starts_in_reasoning = data[0] % 2 == 1,
+                                        .tools = data[0] / 2 % 2 == 1 ? kTools : ""};
   wick::ChatParser whole(options);
   std::vector<wick::ChatEvent> expected;
   append(expected, whole.push(text));

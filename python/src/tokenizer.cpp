@@ -8,6 +8,7 @@
 
 #include "array.h"
 #include "tokenizer.h"
+#include "wick/text/chat/call_detection.h"
 #include "wick/text/chat/chat_parser.h"
 #include "wick/text/chat/chat_template.h"
 
@@ -88,19 +89,41 @@ void bind_tokenizer(nb::module_& module) {
           [](const wick::ChatTemplate& self, const std::string& variables) {
             return unlocked([&] { return self.render_json(variables); });
           },
-          nb::arg("variables"));
+          nb::arg("variables"))
+      .def(
+          "_render",
+          [](const wick::ChatTemplate& self, const std::string& messages, const std::string& tools, bool add_generation_prompt,
+             const std::string& variables, const std::string& bos_token, const std::string& eos_token) {
+            return unlocked([&] {
+              return self.render({.messages = wick::chat_messages_from_json(messages),
+                                  .tools = tools,
+                                  .add_generation_prompt = add_generation_prompt,
+                                  .variables = variables,
+                                  .bos_token = bos_token,
+                                  .eos_token = eos_token});
+            });
+          },
+          nb::arg("messages"), nb::arg("tools"), nb::arg("add_generation_prompt"), nb::arg("variables"), nb::arg("bos_token"),
+          nb::arg("eos_token"));
   nb::class_<wick::ChatParser>(module, "_ChatParser")
       .def(
           "__init__",
-          [](wick::ChatParser* self, const std::string& format, bool starts_in_reasoning, const std::string& tools) {
-            new (self) wick::ChatParser({.format = format, .starts_in_reasoning = starts_in_reasoning, .tools = tools});
+          [](wick::ChatParser* self, const wick::ChatTemplate& chat_template, const std::string& prompt, const std::string& tools,
+             const SharedTokenizer& tokenizer) {
+            const std::shared_ptr<const wick::CallSyntax> syntax = chat_template.traits().syntax;
+            new (self) wick::ChatParser({.syntax = syntax,
+                                         .starts_in_reasoning = wick::ends_in_reasoning(prompt, *syntax),
+                                         .tools = tools,
+                                         .tokenizer = tokenizer.tokenizer.get()});
           },
-          nb::arg("format"), nb::arg("starts_in_reasoning"), nb::arg("tools"))
+          nb::arg("chat_template"), nb::arg("prompt"), nb::arg("tools"), nb::arg("tokenizer"), nb::keep_alive<1, 5>())
       .def(
-          "push", [](wick::ChatParser& self, std::string_view text) { return events_of(self.push(text)); }, nb::arg("text"))
+          "push",
+          [](wick::ChatParser& self, std::string_view text, std::optional<TokenId> token) {
+            return events_of(token ? self.push(*token, text) : self.push(text));
+          },
+          nb::arg("text"), nb::arg("token") = nb::none())
       .def("finish", [](wick::ChatParser& self) { return events_of(self.finish()); });
-  module.def("_detect_chat_format", [](std::string_view source) { return wick::detect_chat_format(source); }, nb::arg("source"));
-  module.def("_ends_in_reasoning", [](std::string_view prompt) { return wick::ends_in_reasoning(prompt); }, nb::arg("prompt"));
 }
 
 }  // namespace wick_python

@@ -118,7 +118,9 @@ def test_pydantic_models(model):
 
 
 TEMPLATE = """{% if tools %}tools: {{ tools | tojson }}, called by <tool_call>{"name": ...}</tool_call>
-{% endif %}{% for m in messages %}{{ m.role }}: {{ m.content }}
+{% endif %}{% for m in messages %}{{ m.role }}: {{ m.content }}{% for c in m.tool_calls %}{{ '\\n' }}<tool_call>
+{"name": "{{ c.function.name }}", "arguments": {{ c.function.arguments | tojson }}}
+</tool_call>{% endfor %}
 {% endfor %}{% if add_generation_prompt %}assistant: {% endif %}"""
 
 

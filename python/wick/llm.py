@@ -242,11 +242,7 @@ class ChatStream(TextStream):
             self.result.tokens.append(token)
             if logprob is not None:
                 self.result.logprobs.append(Logprob(*logprob))
-            # Control tokens add no text, but calls and channels are told by them.
-            mark = ""
-            if self._tokenizer.is_control(token) and not self._tokenizer.ends_generation(token):
-                mark = self._tokenizer.token_text(token)
-            return self._parse(self._parser.push(mark + text), token)
+            return self._parse(self._parser.push(text, token), token)
         if event[0] == "finish":
             rest = self._parse(self._parser.push(event[3]), None) + self._parse(self._parser.finish(), None)
             self._end((*event[:3], "", *event[4:]))
@@ -466,11 +462,9 @@ class Model:
                **variables: Any) -> str:
         """The text that the model continues for this conversation."""
         template = self.chat_template(with_tools=bool(tools))
-        values: dict[str, Any] = {"messages": [dict(message) for message in messages], "add_generation_prompt": add_generation_prompt,
-                                  "bos_token": self._spelling(self.tokenizer.bos), "eos_token": self._spelling(self.tokenizer.eos), **variables}
-        if tools:
-            values["tools"] = [tool_of(tool) for tool in tools]
-        return template._render_json(json.dumps(values))
+        return template._render(json.dumps([dict(message) for message in messages]), json.dumps([tool_of(tool) for tool in tools]) if tools else "",
+                                add_generation_prompt, json.dumps(variables) if variables else "", self._spelling(self.tokenizer.bos),
+                                self._spelling(self.tokenizer.eos))
 
     def _spelling(self, token: int | None) -> str:
         return "" if token is None else self.tokenizer.token_text(token)
@@ -506,8 +500,8 @@ class Model:
         request, finish = self._request(parameters)
         text = self.render(messages, tools=tools, **variables)
         request["tokens"] = self._model.encode_prompt(text, True)
-        parser = _wick._ChatParser(_wick._detect_chat_format(self.chat_template(with_tools=bool(tools)).source), _wick._ends_in_reasoning(text),
-                                   json.dumps([tool_of(tool) for tool in tools]) if tools else "")
+        parser = _wick._ChatParser(self.chat_template(with_tools=bool(tools)), text,
+                                   json.dumps([tool_of(tool) for tool in tools]) if tools else "", self.tokenizer)
         return ChatStream(_wick._submit(self._model, request), self.tokenizer, parser, finish)
 
     # --- Embeddings and sessions ---

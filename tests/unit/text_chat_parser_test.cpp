@@ -11,6 +11,7 @@
 
 #include "wick/base/error.h"
 #include "wick/base/utf8.h"
+#include "wick/text/tokenizer/tokenizer.h"
 
 namespace wick {
 namespace {
@@ -152,7 +153,7 @@ const std::vector<Recorded>& recorded() {
       {"llama3, python tag", format("llama3"), "<|python_tag|>{\"name\": \"a\", \"parameters\": {\"q\": 1}}",
        turn("", "", {{"call_0", "a", "{\"q\": 1}"}})},
       {"llama3, builtin", format("llama3"), "<|python_tag|>brave_search.call(query=\"a, b=c\", n=3)",
-       turn("", "", {{"call_0", "brave_search", "{\"query\":\"a, b=c\",\"n\":3}"}})},
+       turn("", "", {{"call_0", "brave_search", "{\"query\": \"a, b=c\", \"n\": 3}"}})},
       {"llama3, code", format("llama3"), "<|python_tag|>print({1: \"x\"})\n",
        turn("", "", {{"call_0", "python", "{\"code\":\"print({1: \\\"x\\\"})\"}"}})},
       {"llama3, function tag", format("llama3"), "<function=get>{\"town\": \"Bern\"}</function>",
@@ -309,15 +310,135 @@ TEST(ChatParser, TextStreamsAsItComesIn) {
   EXPECT_EQ(events[0].text, "Hello");
 }
 
-TEST(ChatParser, FormatIsSeenInTheTemplate) {
-  EXPECT_EQ(detect_chat_format("x <tool_call> y"), "hermes");
-  EXPECT_EQ(detect_chat_format("x [TOOL_CALLS] y"), "mistral");
-  EXPECT_EQ(detect_chat_format("<|start_header_id|>"), "llama3");
-  EXPECT_EQ(detect_chat_format("<|start|>assistant<|channel|>final<|message|>"), "gpt-oss");
-  EXPECT_EQ(detect_chat_format("<｜tool▁calls▁begin｜>"), "deepseek");
-  EXPECT_EQ(detect_chat_format("<|im_start|>"), "plain");
-  EXPECT_TRUE(ends_in_reasoning("<|im_start|>assistant\n<think>\n"));
-  EXPECT_FALSE(ends_in_reasoning("<think>\n\n</think>\n\n"));
+TEST(ChatParser, PromptsThatOpenReasoningAreSeen) {
+  const CallSyntax plain;
+  EXPECT_TRUE(ends_in_reasoning("<|im_start|>assistant\n<think>\n", plain));
+  EXPECT_FALSE(ends_in_reasoning("<think>\n\n</think>\n\n", plain));
+  EXPECT_FALSE(ends_in_reasoning("<|channel>thought\n", plain));
+  EXPECT_TRUE(ends_in_reasoning("<|channel>thought\n", {.reasoning_begin = "<|channel>thought\n", .reasoning_end = "<channel|>"}));
+}
+
+// --- Arguments ---
+
+std::string arguments_of(const char* name, const std::string& text, const std::string& schema) {
+  const std::string tools = R"([{"type":"function","function":{"name":"f","parameters":)" + schema + "}}]";
+  const Turn turn = assemble(run(format(name, false, tools.c_str()), {text}));
+  return turn.calls.size() == 1 ? turn.calls[0].arguments : "no call: " + turn.content;
+}
+std::string in_xml(const std::string& value) {
+  return "<tool_call>\n<function=f>\n<parameter=a>\n" + value + "\n</parameter>\n</function>\n</tool_call>";
+}
+std::string with_a(const std::string& schema) { return R"({"type":"object","properties":{"a":)" + schema + "}}"; }
+
+TEST(ChatParser, TextIsBareWhereverTheSchemaAllowsOne) {
+  const char* const schemas[] = {R"({"type":"string"})",
+                                 R"({"anyOf":[{"type":"string"},{"type":"null"}]})",
+                                 R"({"oneOf":[{"type":"null"},{"type":"string"}]})",
+                                 R"({"type":["string","null"]})",
+                                 R"({"allOf":[{"type":["string","null"]}]})",
+                                 R"({"$ref":"#/properties/b"})",
+                                 R"({"enum":["new","old",null]})",
+                                 "{}",
+                                 "true"};
+  for (const char* const schema : schemas) {
+    const std::string whole = R"({"type":"object","properties":{"a":)" + std::string(schema) + R"(,"b":{"type":"string"}}})";
+    EXPECT_EQ(arguments_of("xml", in_xml("new"), whole), R"({"a": "new"})") << schema;
+    EXPECT_EQ(arguments_of("xml", in_xml("\"new\""), whole), R"({"a": "\"new\""})") << schema;
+  }
+  const std::string text_or_null = with_a(schemas[1]);
+  EXPECT_EQ(arguments_of("xml", in_xml("null"), text_or_null), R"({"a": null})");
+  EXPECT_EQ(arguments_of("xml", in_xml("12"), text_or_null), R"({"a": "12"})");
+  EXPECT_EQ(arguments_of("xml", in_xml("null"), with_a(R"({"type":"string"})")), R"({"a": "null"})");
+  EXPECT_EQ(arguments_of("xml", in_xml("12"), with_a("{}")), R"({"a": 12})");
+  EXPECT_EQ(arguments_of("xml", in_xml("True"), with_a(R"({"type":"boolean"})")), R"({"a": true})");
+}
+
+TEST(ChatParser, WhiteSpaceOfTextsIsKept) {
+  const std::string text = with_a(R"({"type":"string"})");
+  EXPECT_EQ(arguments_of("xml", in_xml("    return 1\n"), text), R"({"a": "    return 1\n"})");
+  EXPECT_EQ(arguments_of("xml", in_xml("\n\n x \n\n"), text), R"({"a": "\n\n x \n\n"})");
+  EXPECT_EQ(arguments_of("xml", in_xml(""), text), R"({"a": ""})");
+  const auto in_glm = [](const std::string& value) {
+    return "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>" + value + "</arg_value>\n</tool_call>";
+  };
+  EXPECT_EQ(arguments_of("glm", in_glm("    return 1\n"), text), R"({"a": "    return 1\n"})");
+  EXPECT_EQ(arguments_of("glm", in_glm("\n"), text), R"({"a": "\n"})");
+  EXPECT_EQ(arguments_of("glm", "<tool_call>f<arg_key>a</arg_key><arg_value> x</arg_value></tool_call>", text), R"({"a": " x"})");
+}
+
+TEST(ChatParser, NotationsThatAreNotJsonBecomeJson) {
+  const std::string any = R"({"type":"object"})";
+  EXPECT_EQ(
+      arguments_of("gemma4", "<|tool_call>call:f{a:<|\"|>x}, y:1\n<|\"|>,b:12,c:[1,<|\"|>z<|\"|>],d:{e:true,g:null}}<tool_call|>", any),
+      R"({"a": "x}, y:1\n", "b": 12, "c": [1, "z"], "d": {"e": true, "g": null}})");
+  EXPECT_EQ(arguments_of("lfm2", "<|tool_call_start|>[f(a=\"x)]\", b=12, c=[1, 'z'], d={'e': True}, g=None)]<|tool_call_end|>", any),
+            R"({"a": "x)]", "b": 12, "c": [1, "z"], "d": {"e": true}, "g": null})");
+  EXPECT_EQ(arguments_of("lfm2", "<|tool_call_start|>[f()]<|tool_call_end|>", any), "{}");
+}
+
+// --- Marks that are tokens, and marks that are text ---
+
+std::shared_ptr<const Tokenizer> tokenizer_with(const std::vector<std::pair<std::string, bool>>& added) {
+  std::string vocab, more;
+  for (int byte = 0x21; byte < 0x7F; ++byte) {
+    const std::string letter = byte == '"' ? "\\\"" : byte == '\\' ? "\\\\" : std::string(1, static_cast<char>(byte));
+    vocab += "\"" + letter + "\":" + std::to_string(byte) + ",";
+  }
+  int id = 200;
+  for (const auto& [text, special] : added) {
+    more += (more.empty() ? "" : ",") + std::string(R"({"id":)") + std::to_string(id++) + R"(,"content":")" + text + R"(","special":)" +
+            (special ? "true" : "false") + "}";
+  }
+  return Tokenizer::parse(R"({"added_tokens":[)" + more +
+                              R"(],"pre_tokenizer":{"type":"ByteLevel","add_prefix_space":false},"decoder":{"type":"ByteLevel"},)"
+                              R"("model":{"type":"BPE","vocab":{)" +
+                              vocab + R"("Ġ":1,"Ċ":2},"merges":[]}})",
+                          "test");
+}
+
+TEST(ChatParser, TextThatIsSpelledLikeAMarkBeginsNoCallWhereTheMarkIsAToken) {
+  const char* const call = "{\"name\": \"f\", \"arguments\": {\"a\": 1}}</tool_call>";
+  const char* const tools = R"([{"type":"function","function":{"name":"f"}}])";
+  for (const bool special : {true, false}) {
+    const auto tokenizer = tokenizer_with({{"<tool_call>", special}, {"</tool_call>", special}});
+    ChatParserOptions options = format("qwen3", false, tools);
+    options.tokenizer = tokenizer.get();
+    const std::string prose = "<tool_call>" + std::string(call);
+    EXPECT_EQ(assemble(run(options, {prose})).content, prose);
+    ChatParser parser(options);
+    std::vector<ChatEvent> events = parser.push("Look: ");
+    const TokenId mark = *tokenizer->find_token("<tool_call>");
+    for (ChatEvent& event : parser.push(mark, special ? "" : "<tool_call>")) events.push_back(std::move(event));
+    for (ChatEvent& event : parser.push(call)) events.push_back(std::move(event));
+    for (ChatEvent& event : parser.finish()) events.push_back(std::move(event));
+    const Turn read = assemble(joined(events));
+    EXPECT_EQ(read.content, "Look:");
+    ASSERT_EQ(read.calls.size(), 1U);
+    EXPECT_EQ(read.calls[0].arguments, "{\"a\": 1}");
+  }
+}
+
+TEST(ChatParser, MarksThatAreTextBeginACallInALinesBeginningAndWithAToolsName) {
+  const auto tokenizer = tokenizer_with({});
+  const auto read = [&](const std::string& text) {
+    ChatParserOptions options = format("qwen3-coder", false, R"([{"function":{"name":"get"}},{"function":{"name":"get_all"}}])");
+    options.tokenizer = tokenizer.get();
+    return assemble(run(options, {text}));
+  };
+  const std::string call = "<tool_call>\n<function=get_all>\n</function>\n</tool_call>";
+  for (const std::string before : {"", "\n\n", "Look.\n"}) {
+    const Turn turn = read(before + call);
+    ASSERT_EQ(turn.calls.size(), 1U) << before;
+    EXPECT_EQ(turn.calls[0].name, "get_all");
+  }
+  for (const std::string& prose :
+       {std::string("Write <tool_call> <function=get_all> </function> </tool_call>"), std::string("It writes <function=get> and goes on"),
+        std::string("<tool_call>\n<function=getter>\n</function>"), std::string("Use\n<function=NAME>\nwith any name."),
+        std::string("<tool_call> is a mark")}) {
+    const Turn turn = read(prose);
+    EXPECT_EQ(turn.calls.size(), 0U) << prose;
+    EXPECT_EQ(turn.content, prose);
+  }
 }
 
 TEST(ChatParser, UnknownFormatNamesThoseThatThereAre) {

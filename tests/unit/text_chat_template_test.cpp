@@ -5,11 +5,15 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 #include <string>
 
+#include "message_of.h"
 #include "shared_data.h"
 #include "text_vectors.h"
 #include "wick/base/error.h"
@@ -160,10 +164,11 @@ TEST(ChatTemplate, MessagesAreWhatTheTemplateSees) {
   prompt.bos_token = "<s>";
   const ChatTemplate chat =
       ChatTemplate::parse("{{ bos_token }}{{ messages|tojson }}{{ tools|tojson }}{{ flag }}{{ add_generation_prompt }}");
-  EXPECT_EQ(chat.render(prompt),
-            R"(<s>[{"role": "user", "content": "hi"}, {"role": "assistant", "content": null, "reasoning_content": "hm", "thinking": "hm", )"
-            R"("tool_calls": [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": {"b": 1, "a": [2]}}}]}, )"
-            R"({"role": "tool", "content": "r", "name": "f", "tool_call_id": "c1"}][{"type": "function"}]TrueTrue)");
+  EXPECT_EQ(
+      chat.render(prompt),
+      R"(<s>[{"role": "user", "content": "hi"}, {"role": "assistant", "content": "", "reasoning_content": "hm", "thinking": "hm", "reasoning": "hm", )"
+      R"("tool_calls": [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": {"b": 1, "a": [2]}}}]}, )"
+      R"({"role": "tool", "content": "r", "name": "f", "tool_call_id": "c1"}][{"type": "function"}]TrueTrue)");
   EXPECT_TRUE(chat.takes_tools());
 }
 
@@ -177,7 +182,7 @@ TEST(ChatTemplate, JsonThatIsNoneNamesTheField) {
   ChatPrompt prompt;
   prompt.tools = "[1,";
   try {
-    (void)ChatTemplate::parse("x").render(prompt);
+    (void)ChatTemplate::parse("{{ tools }}").render(prompt);
     FAIL();
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("tools: not JSON: byte 4"));
@@ -234,6 +239,116 @@ TEST(ChatTemplate, FolderGivesItsTemplates) {
   std::ofstream(folder / "tokenizer_config.json") << "[";
   EXPECT_THROW((void)find_chat_templates(folder), Error);
   std::filesystem::remove_all(folder);
+}
+
+// --- Conversations that agents hold ---
+
+std::string template_file(const std::filesystem::path& path) {
+  std::ifstream stream(path);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+constexpr const char* kOneTool =
+    R"([{"type":"function","function":{"name":"f","description":"Does it.","parameters":{"type":"object","properties":{"a":{"type":"integer","description":"A."}},"required":["a"]}}}])";
+
+ChatPrompt agents_turn(std::optional<std::string> content) {
+  return {.messages = {message("user", "hi"),
+                       {.role = "assistant", .content = std::move(content), .tool_calls = {{"call_123456", "f", R"({"a":1})"}}},
+                       {.role = "tool", .content = "r", .tool_call_id = "call_123456"}},
+          .tools = kOneTool};
+}
+
+TEST(ChatTemplate, NullContentIsEmptyContent) {
+  const auto folder = shared_data("data/templates");
+  if (!folder) GTEST_SKIP() << kSharedDataMissing;
+  int rendered = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(*folder)) {
+    const ChatTemplate chat = ChatTemplate::parse(template_file(entry.path()), entry.path().filename().string());
+    std::string empty;
+    try {
+      empty = chat.render(agents_turn(""));
+    } catch (const Error&) {
+      continue;  // Gemma 2 knows no tools
+    }
+    EXPECT_EQ(chat.render(agents_turn(std::nullopt)), empty) << chat.name();
+    EXPECT_EQ(empty.find("None"), std::string::npos) << chat.name();
+    EXPECT_NE(empty.find("hi"), std::string::npos) << chat.name();
+    ++rendered;
+  }
+  EXPECT_GE(rendered, 32);
+}
+
+TEST(ChatTemplate, ContentIsNoneWhereTheTemplateAsksForThat) {
+  const ChatTemplate chat = ChatTemplate::parse(
+      "{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}|{% elif m.content is none %}"
+      "[{{ m.tool_calls[0].function.name }}({{ m.tool_calls[0].function.arguments|tojson }})]{% else %}{{ m.content }}{% endif %}{% endfor "
+      "%}"
+      "{{ tools|tojson }}");
+  EXPECT_THAT(chat.render(agents_turn("")), testing::StartsWith("hi|[f({\"a\": 1})]r"));
+  EXPECT_EQ(chat.render(agents_turn("")), chat.render(agents_turn(std::nullopt)));
+}
+
+TEST(ChatTemplate, TheDialectOfLlamaCppIsTakenToo) {
+  const auto render = [](const char* source, std::vector<ChatMessage> messages = {message("user", "hi")}) {
+    return ChatTemplate::parse(source).render({.messages = std::move(messages)});
+  };
+  EXPECT_EQ(render("{% set l = [1] %}{% set _ = l.append(2) %}{{ l }}{{ l.pop(0) }}{{ l }}"), "[1, 2]1[2]");
+  EXPECT_EQ(render("{% set ns = namespace(l=[]) %}{% set _ = ns.l.append('a') %}{{ ns.l.insert(0, 'b') }}{{ ns.l|tojson }}"),
+            "None[\"b\", \"a\"]");
+  EXPECT_EQ(render("{{ messages|map(attribute='content')|tojson }}"), "[\"hi\"]");
+  EXPECT_EQ(render("{% set d = {'a': 1} %}{{ d.update({'b': 2}) }}{{ d.pop('a') }}{{ d|tojson }}"), "None1{\"b\": 2}");
+  EXPECT_EQ(render("{% macro m() %}{{ x.content }}{% endmacro %}{% for x in messages %}{% set x.content = 'ho' %}{{ m() }}{% endfor %}"),
+            "ho");
+  EXPECT_EQ(render("{{ bos_token + 'x' }}"), "x");
+  EXPECT_THAT(message_of([&] { (void)render("{% set l = [] %}{{ l.append(l) }}"); }), HasSubstr("unsafe"));
+  EXPECT_THAT(message_of([&] {
+                (void)render(
+                    "{% set ns = namespace(c=[]) %}{% for i in range(5000) %}{% set n = [] %}{% set _ = ns.c.append(n) %}{% set ns.c = n "
+                    "%}{% endfor %}");
+              }),
+              HasSubstr("unsafe"));
+}
+
+TEST(ChatTemplate, VariablesCannotReplaceTheConversation) {
+  for (const char* const name : {"messages", "tools", "add_generation_prompt", "bos_token"}) {
+    const ChatPrompt prompt{.messages = {message("user", "hi")}, .variables = std::string("{\"") + name + "\": []}"};
+    EXPECT_THAT(message_of([&] { (void)ChatTemplate::parse("{{ messages }}").render(prompt); }), HasSubstr("cannot be replaced")) << name;
+  }
+}
+
+TEST(ChatTemplate, ToolsWithoutDescriptionsAreCompletedWhereTheTemplateNeedsThem) {
+  ChatPrompt prompt{.messages = {message("user", "hi")}, .tools = R"([{"type":"function","function":{"name":"f"}}])"};
+  EXPECT_EQ(ChatTemplate::parse("{% for t in tools %}{{ '// ' + t.function.description + t.function.name }}{% endfor %}").render(prompt),
+            "// f");
+  EXPECT_EQ(ChatTemplate::parse("{{ tools|tojson }}").render(prompt), R"([{"type": "function", "function": {"name": "f"}}])");
+}
+
+TEST(ChatTemplate, ToolsWithoutAPlaceAreRefusedOrDescribed) {
+  ChatPrompt prompt{.messages = {message("user", "hi")}, .tools = kOneTool};
+  EXPECT_THAT(message_of([&] { (void)choose_chat_template({}, "chatml", "m").render(prompt); }), HasSubstr("no place for tools"));
+  const ChatTemplate chat = ChatTemplate::parse(
+      "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% for c in m.tool_calls %}\n<tool_call>\n"
+      "{\"name\": \"{{ c.function.name }}\", \"arguments\": {{ c.function.arguments|tojson }}}\n</tool_call>{% endfor %}</>{% endfor %}");
+  EXPECT_THAT(chat.render(prompt), testing::StartsWith("<system>You may call these tools:\n{\"name\":\"f\""));
+}
+
+TEST(ChatTemplate, IdsOfCallsHaveTheFormOfTheModel) {
+  const auto folder = shared_data("data/templates");
+  if (!folder) GTEST_SKIP() << kSharedDataMissing;
+  const auto render = [&](const char* file) { return ChatTemplate::parse(template_file(*folder / file)).render(agents_turn("")); };
+  EXPECT_THAT(render("moonshotai-Kimi-K2.jinja"), HasSubstr("## Return of functions.f:0"));
+  EXPECT_EQ(render("upstage-Solar-Open-100B.jinja").find("call_123456"), std::string::npos);
+  // Mistral's templates refuse other ids than nine letters.
+  const ChatTemplate mistral = ChatTemplate::parse(
+      "{% for m in messages %}{% for c in m.tool_calls %}{% if c.id|length != 9 %}{{ raise_exception('nine') }}{% endif %}"
+      "[TOOL_CALLS][{\"name\": \"{{ c.function.name }}\", \"arguments\": {{ c.function.arguments|tojson }}, \"id\": \"{{ c.id }}\"}]{% "
+      "endfor %}"
+      "{% if m.role == 'tool' %}<{{ m.tool_call_id }}>{% elif m.role == 'user' %}{{ m.content }}{% endif %}{% endfor %}{{ tools|tojson }}");
+  const std::string text = mistral.render(agents_turn(std::nullopt));
+  const size_t id = text.find("\"id\": \"") + 7, end = text.find('"', id);
+  EXPECT_EQ(end - id, 9U) << text;
+  EXPECT_THAT(text, HasSubstr("<" + text.substr(id, 9) + ">"));
+  EXPECT_EQ(mistral.render(agents_turn(std::nullopt)), text);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "wick/engine/model_sampling.h"
 #include "wick/engine/sampling.h"
 #include "wick/model/shared_placement.h"
+#include "wick/text/chat/call_detection.h"
 #include "wick/text/chat/chat_parser.h"
 #include "wick/text/tokenizer/tokenizer.h"
 
@@ -100,24 +101,21 @@ class Receiver {
   bool refused_ = false;
 };
 
-// Reads a stream to its end. `take` is given the text of each token, with the spelling of control tokens in front where there is a parser.
-void read_stream(Stream& stream, const Tokenizer& tokenizer, wick_answer& answer, Receiver& receiver, ChatParser* parser) {
-  const auto take = [&](const std::string& text) {
+// Reads a stream to its end, through the parser where there is one.
+void read_stream(Stream& stream, wick_answer& answer, Receiver& receiver, ChatParser* parser) {
+  const auto take = [&](TokenId token, const std::string& text) {
     if (parser == nullptr) {
       if (!text.empty()) receiver.content(text);
       return;
     }
-    for (const ChatEvent& event : parser->push(text)) receiver.event(event);
+    for (const ChatEvent& event : token == kNoToken ? parser->push(text) : parser->push(token, text)) receiver.event(event);
   };
   while (const std::optional<StreamEvent> event = stream.next()) {
     if (const auto* token = std::get_if<TokenEvent>(&*event)) {
       answer.tokens.push_back(token->token);
-      // Control tokens add no text, but calls and channels are told by them.
-      const bool marks = parser != nullptr && tokenizer.is_control(token->token) && !tokenizer.ends_generation(token->token);
-      if (marks) take(std::string(tokenizer.token_text(token->token)));
-      take(token->text);
+      take(token->token, token->text);
     } else if (const auto* finish = std::get_if<FinishEvent>(&*event)) {
-      take(finish->text);
+      take(kNoToken, finish->text);
       answer.stop_reason = to_string(finish->reason);
       answer.usage = finish->usage;
       answer.timings = finish->timings;
@@ -149,26 +147,11 @@ std::string spelling(const Tokenizer& tokenizer, std::optional<TokenId> token) {
   return token ? std::string(tokenizer.token_text(*token)) : std::string();
 }
 
-// A JSON text, as a string of JSON.
-std::string json_text(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    if (static_cast<unsigned char>(c) < 0x20) {
-      result += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    } else {
-      result += c;
-    }
-  }
-  return result + '"';
-}
-
 std::string render(const wick_model& model, const ChatTemplate& chat_template, const char* messages, const char* tools) {
-  std::string variables = fmt::format(R"({{"messages":{},"add_generation_prompt":true,"bos_token":{},"eos_token":{})", messages,
-                                      json_text(spelling(*model.tokenizer, model.tokenizer->bos())),
-                                      json_text(spelling(*model.tokenizer, model.tokenizer->eos())));
-  if (tools != nullptr) variables += fmt::format(",\"tools\":{}", tools);
-  return chat_template.render_json(variables + "}");
+  return chat_template.render({.messages = chat_messages_from_json(messages),
+                               .tools = tools == nullptr ? "" : tools,
+                               .bos_token = spelling(*model.tokenizer, model.tokenizer->bos()),
+                               .eos_token = spelling(*model.tokenizer, model.tokenizer->eos())});
 }
 
 std::unique_ptr<wick_answer> generate(wick_model& model, const char* prompt, const wick_options* options, wick_on_piece on_piece,
@@ -178,7 +161,7 @@ std::unique_ptr<wick_answer> generate(wick_model& model, const char* prompt, con
   request.prompt = prompt;
   Receiver receiver(*answer, on_piece, user);
   Stream stream = model.engine.submit(std::move(request));
-  read_stream(stream, *model.tokenizer, *answer, receiver, nullptr);
+  read_stream(stream, *answer, receiver, nullptr);
   return answer;
 }
 
@@ -195,12 +178,14 @@ std::unique_ptr<wick_answer> chat(wick_model& model, const Conversation& convers
   const std::string text = render(model, chosen, conversation.messages, conversation.tools);
   Request request = request_of(model, options);
   request.tokens = model.engine.encode_prompt(text, true);
-  ChatParser parser({.format = detect_chat_format(chosen.source()),
-                     .starts_in_reasoning = ends_in_reasoning(text),
-                     .tools = conversation.tools != nullptr ? conversation.tools : ""});
+  const std::shared_ptr<const CallSyntax> syntax = chosen.traits().syntax;
+  ChatParser parser({.syntax = syntax,
+                     .starts_in_reasoning = ends_in_reasoning(text, *syntax),
+                     .tools = conversation.tools != nullptr ? conversation.tools : "",
+                     .tokenizer = model.tokenizer.get()});
   Receiver receiver(*answer, on_piece, user);
   Stream stream = model.engine.submit(std::move(request));
-  read_stream(stream, *model.tokenizer, *answer, receiver, &parser);
+  read_stream(stream, *answer, receiver, &parser);
   return answer;
 }
 

@@ -7,7 +7,7 @@
 #include "wick/base/error.h"
 #include "wick/engine/engine.h"
 #include "wick/model/language_model.h"
-#include "wick/text/chat/chat_format.h"
+#include "wick/text/chat/call_detection.h"
 #include "wick/text/chat/chat_output_format.h"
 #include "wick/text/tokenizer/tokenizer.h"
 
@@ -20,6 +20,7 @@ class Assembler {
   Assembler(const ChatParserOptions& options, const ChatCallback& on_event) : parser_(options), on_event_(on_event) {}
 
   void text(std::string_view text) { take(parser_.push(text)); }
+  void token(TokenId token, std::string_view text) { take(parser_.push(token, text)); }
   void finish() { take(parser_.finish()); }
   [[nodiscard]] bool refused() const noexcept { return refused_; }
 
@@ -61,10 +62,9 @@ std::string token_text(const Tokenizer& tokenizer, std::optional<TokenId> token)
 Chat::Chat(LanguageModel& model, std::shared_ptr<const Tokenizer> tokenizer, ChatTemplate chat_template, const ChatOptions& options)
     : tokenizer_(std::move(tokenizer)),
       template_(std::move(chat_template)),
-      format_(options.format.empty() ? detect_chat_format(template_.source()) : options.format),
+      syntax_(options.format.empty() ? template_.traits().syntax : find_call_syntax(options.format)),
       answer_(options.answer),
       constraints_(tokenizer_) {
-  const ChatParser check({.format = format_, .starts_in_reasoning = false, .tools = {}});
   EngineOptions engine{.context = options.context, .sequences = 1, .queue = 1};
   engine.speculation = {.ngram = false, .most = options.draft_tokens};
   engine_ = std::make_unique<Engine>(model, tokenizer_, engine, options.draft);
@@ -84,17 +84,17 @@ std::string Chat::render(const ChatPrompt& prompt) const {
 
 int64_t Chat::count_tokens(const ChatPrompt& prompt) const { return std::ssize(engine_->encode_prompt(render(prompt), true)); }
 
-EnforceableTools Chat::held_tools(const std::string& tools) {
-  return enforceable_tools(find_chat_format(format_).name, template_.source(), tools, constraints_);
-}
+EnforceableTools Chat::held_tools(const std::string& tools) { return enforceable_tools(*syntax_, tools, constraints_); }
 
 ChatAnswer Chat::answer(const ChatPrompt& prompt, const GenerationParams& params, const ChatCallback& on_event) {
   const std::string text = render(prompt);
-  Assembler assembler({.format = format_, .starts_in_reasoning = ends_in_reasoning(text), .tools = prompt.tools}, on_event);
+  Assembler assembler(
+      {.syntax = syntax_, .starts_in_reasoning = ends_in_reasoning(text, *syntax_), .tools = prompt.tools, .tokenizer = tokenizer_.get()},
+      on_event);
   ChatAnswer answer;
   GenerationParams held = params;
   const std::optional<OutputFormat> format =
-      chat_output_format({.format = format_,
+      chat_output_format({.syntax = syntax_,
                           .template_source = template_.source(),
                           .rendered = text,
                           .calls = prompt.tools.empty() ? ChatRules::Calls::none : ChatRules::Calls::allowed,
@@ -107,10 +107,7 @@ ChatAnswer Chat::answer(const ChatPrompt& prompt, const GenerationParams& params
     (void)engine_->step();
     while (std::optional<StreamEvent> event = stream.poll()) {
       if (const auto* token = std::get_if<TokenEvent>(&*event)) {
-        // Control tokens add no text, but calls and channels are told by them.
-        const bool marks = tokenizer_->is_control(token->token) && !tokenizer_->ends_generation(token->token);
-        if (marks) assembler.text(tokenizer_->token_text(token->token));
-        assembler.text(token->text);
+        assembler.token(token->token, token->text);
       } else if (const auto* finish = std::get_if<FinishEvent>(&*event)) {
         assembler.text(finish->text);
         answer.stop_reason = finish->reason;

@@ -68,7 +68,8 @@ class Chat {
   [[nodiscard]] int64_t count_tokens(const ChatPrompt& prompt) const;
 
   [[nodiscard]] const ChatTemplate& chat_template() const noexcept { return template_; }
-  [[nodiscard]] const std::string& format() const noexcept { return format_; }
+  // How the model writes calls: as the format says, or the template.
+  [[nodiscard]] const CallSyntax& syntax() const noexcept { return *syntax_; }
   [[nodiscard]] int64_t context() const noexcept;
   // Metrics of all answers so far.
   [[nodiscard]] EngineMetrics metrics() const;
@@ -76,7 +77,7 @@ class Chat {
  private:
   std::shared_ptr<const Tokenizer> tokenizer_;
   ChatTemplate template_;
-  std::string format_;
+  std::shared_ptr<const CallSyntax> syntax_;
   std::optional<OutputFormat> answer_;
   ConstraintCompiler constraints_;
   std::unique_ptr<Engine> engine_;

@@ -5,7 +5,6 @@
 
 #include "wick/base/fail.h"
 #include "wick/text/chat/call_form.h"
-#include "wick/text/chat/chat_format.h"
 
 namespace wick::server {
 namespace {
@@ -122,8 +121,7 @@ std::unique_ptr<TokenConstraint> compiled(const Service& service, const OutputFo
 // The tools with schemas that can be enforced; those of strict ones must be.
 std::string held_tools(const Service& service, const ChatRequest& chat) {
   const Json tools = parse_ordered_json(chat.chat.tools);
-  EnforceableTools held =
-      enforceable_tools(find_chat_format(service.chat_format).name, service.chat_template->source(), chat.chat.tools, *service.constraints);
+  EnforceableTools held = enforceable_tools(*service.call_syntax, chat.chat.tools, *service.constraints);
   for (const EnforceableTools::Refusal& refusal : held.refusals) {
     if (tools[refusal.index]["function"].value("strict", Json(false)) != true) continue;
     throw ApiError({{.field = fmt::format("tools[{}].function.parameters", refusal.index), .constraint = refusal.reason, .value = ""}});
@@ -160,7 +158,7 @@ void constrain(const Service& service, const std::optional<AnswerFormat>& format
 void constrain(const Service& service, ChatRequest& chat) {
   // What cannot be enforced is named by its own field.
   if (chat.answer) (void)compiled(service, chat.answer->format, chat.answer->field);
-  ChatRules rules{.format = service.chat_format,
+  ChatRules rules{.syntax = service.call_syntax,
                   .template_source = service.chat_template->source(),
                   .rendered = chat.rendered,
                   .calls = chat.calls,

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "wick/server/request_id.h"
+#include "wick/text/chat/call_ids.h"
 
 namespace wick::server {
 
@@ -13,22 +14,24 @@ Json ChatOutput::Call::parsed_arguments() const {
 }
 
 ChatOutput::ChatOutput(const Service& service, const std::string& rendered, const ChatPrompt& prompt, bool parses_tools)
-    : tokenizer_(service.engine->tokenizer()), parses_marks_(parses_tools || service.chat_format == "gpt-oss") {
-  // The channels of gpt-oss are there without tools too.
-  ChatParserOptions options{.format = parses_marks_ ? service.chat_format : "plain",
-                            .starts_in_reasoning = ends_in_reasoning(rendered),
-                            .tools = parses_tools ? prompt.tools : ""};
-  parser_ = std::make_unique<ChatParser>(options);
+    : ids_(service.call_syntax->ids), calls_before_(count_calls(prompt.messages)) {
+  std::shared_ptr<const CallSyntax> syntax = service.call_syntax;
+  if (!parses_tools && !syntax->forms.empty()) {
+    // Reasoning and channels are there without tools too.
+    auto without = std::make_shared<CallSyntax>(*syntax);
+    without->forms.clear();
+    syntax = std::move(without);
+  }
+  const bool in_reasoning = ends_in_reasoning(rendered, *syntax);
+  parser_ = std::make_unique<ChatParser>(ChatParserOptions{.syntax = std::move(syntax),
+                                                           .starts_in_reasoning = in_reasoning,
+                                                           .tools = parses_tools ? prompt.tools : "",
+                                                           .tokenizer = &service.engine->tokenizer()});
 }
 
 std::vector<ChatPiece> ChatOutput::push(std::string_view text) { return keep(parser_->push(text)); }
 
-std::vector<ChatPiece> ChatOutput::push(const TokenEvent& event) {
-  if (!tokenizer_.is_control(event.token) || tokenizer_.ends_generation(event.token)) return push(event.text);
-  const std::string_view mark = tokenizer_.token_text(event.token);
-  const bool is_known = parses_marks_ || mark.find("think") != std::string_view::npos || mark.find("THINK") != std::string_view::npos;
-  return push(is_known ? std::string(mark) + event.text : event.text);
-}
+std::vector<ChatPiece> ChatOutput::push(const TokenEvent& event) { return keep(parser_->push(event.token, event.text)); }
 
 std::vector<ChatPiece> ChatOutput::finish(std::string_view text) {
   std::vector<ChatPiece> pieces = push(text);
@@ -45,7 +48,9 @@ std::vector<ChatPiece> ChatOutput::keep(std::vector<ChatEvent> events) {
       case ChatEventKind::reasoning: reasoning_ += event.text; break;
       case ChatEventKind::call_begin:
         // Ids that the parser counts are not unique over a conversation.
-        if (event.id.empty() || event.id.starts_with("call_")) event.id = random_id("call_");
+        if (event.id.empty() || event.id.starts_with("call_")) {
+          event.id = ids_ == CallIds::any ? random_id("call_") : make_call_id(ids_, event.name, calls_before_ + call, random_number());
+        }
         calls_.resize(std::max(calls_.size(), call + 1));
         calls_[call] = {.id = event.id, .name = event.name, .arguments = {}};
         pieces.push_back({.kind = ChatPiece::Kind::call_begin, .text = event.name, .call = call, .id = event.id});

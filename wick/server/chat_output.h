@@ -23,7 +23,7 @@ struct ChatPiece {
 
 class ChatOutput {
  public:
-  // `rendered`: the prompt as text. `parses_tools`: whether tool calls are parsed, or are text like any other.
+  // `rendered`: the prompt as text; `prompt`: what it was made of. `parses_tools`: whether calls are read, or are text like any other.
   ChatOutput(const Service& service, const std::string& rendered, const ChatPrompt& prompt, bool parses_tools);
 
   // Parses text, in pieces of any size, and returns what is complete; the last piece also returns held-back text.
@@ -45,8 +45,8 @@ class ChatOutput {
  private:
   std::vector<ChatPiece> keep(std::vector<ChatEvent> events);
 
-  const Tokenizer& tokenizer_;
-  bool parses_marks_;  // of more than reasoning
+  CallIds ids_;
+  size_t calls_before_;  // in the conversation
   std::unique_ptr<ChatParser> parser_;
   std::string content_, reasoning_;
   std::vector<Call> calls_;

@@ -30,6 +30,8 @@ std::string random_uuid() {
 
 std::string random_id(std::string_view prefix) { return fmt::format("{}{:016x}{:016x}", prefix, random_word(), random_word()); }
 
+uint64_t random_number() { return random_word(); }
+
 std::string request_id_of(const HttpRequest& request) {
   constexpr size_t kLongest = 128;
   const std::optional<std::string_view> given = request.headers.find("X-Request-Id");

@@ -1,6 +1,7 @@
 // The id of a request: the client's own, or a random UUID.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "wick/server/http_message.h"
@@ -11,6 +12,7 @@ namespace wick::server {
 [[nodiscard]] std::string random_uuid();
 // 32 random hexadecimal digits after a prefix: "chatcmpl-0f…".
 [[nodiscard]] std::string random_id(std::string_view prefix);
+[[nodiscard]] uint64_t random_number();
 // X-Request-Id, if it is one that can be logged and sent back; else a new one.
 [[nodiscard]] std::string request_id_of(const HttpRequest& request);
 

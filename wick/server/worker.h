@@ -15,6 +15,7 @@
 #include "wick/server/http_exchange.h"
 #include "wick/server/json.h"
 #include "wick/server/loading_state.h"
+#include "wick/text/chat/call_form.h"
 #include "wick/text/chat/chat_template.h"
 #include "wick/text/grammar/token_constraint.h"
 
@@ -36,8 +37,8 @@ struct Service {
   std::string path = {};
   int64_t created = 0;  // Unix time
   std::optional<ChatTemplate> chat_template = {};
-  std::string chat_template_error = {};  // what to say where there is none
-  std::string chat_format = "plain";     // what the model's tool calls look like (detect_chat_format)
+  std::string chat_template_error = {};                                       // what to say where there is none
+  std::shared_ptr<const CallSyntax> call_syntax = find_call_syntax("plain");  // how the model writes calls of tools
   RequestDefaults defaults = {};
 };
 

@@ -494,8 +494,8 @@ void add_chat_flags(Flags& flags, ChatCommandOptions& options, Console& console)
                  "the chat template: a name (chatml, llama3, mistral, gemma …) or a Jinja file (the model's own)", options.chat_template);
   flags.add_text(
       "--chat-format", "NAME",
-      "how the model writes tool calls and reasoning: hermes, llama3, mistral, deepseek, kimi, minimax, gpt-oss, plain (what the "
-      "template tells)",
+      "how the model writes tool calls: hermes, qwen3, qwen3-coder, glm, llama3, mistral, deepseek, kimi, minimax, gpt-oss, lfm2, gemma4, "
+      "plain (as the template writes them)",
       options.format);
   flags.add_text("--chat-template-kwargs", "JSON", "more variables for the template, such as {\"enable_thinking\":false}",
                  options.variables);

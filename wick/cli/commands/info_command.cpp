@@ -22,7 +22,7 @@
 #include "wick/model/checkpoint/checkpoint.h"
 #include "wick/model/decoder_model.h"
 #include "wick/model/mixers/mixer.h"
-#include "wick/text/chat/chat_parser.h"
+#include "wick/text/chat/call_detection.h"
 
 namespace wick {
 namespace {
@@ -102,6 +102,15 @@ Json cache_json(const DecoderSpec& model) {
   return {{"bytes_per_position", all}, {"window_bytes_per_position", windows}};
 }
 
+// The name of the format in which the model writes calls; null for a template that cannot be read.
+Json chat_format_of(const ChatTemplateSource& source) {
+  try {
+    return ChatTemplate::parse(source.text, source.origin).traits().syntax->name;
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 Json model_json(const Checkpoint& file) {
   const DecoderSpec model = describe(file);
   int64_t parameters = 0;
@@ -119,7 +128,7 @@ Json model_json(const Checkpoint& file) {
                {"layers", model.layers.size()},
                {"kv_cache", cache_json(model)}};
   const std::vector<ChatTemplateSource> templates = find_chat_templates(file);
-  json["chat_format"] = templates.empty() ? Json() : Json(detect_chat_format(templates.front().text));
+  json["chat_format"] = templates.empty() ? Json() : chat_format_of(templates.front());
   return json;
 }
 

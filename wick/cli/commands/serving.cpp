@@ -13,6 +13,7 @@
 #include "wick/cli/output_file.h"
 #include "wick/device/registry.h"
 #include "wick/server/request_id.h"
+#include "wick/text/chat/call_detection.h"
 #include "wick/text/chat/chat_parser.h"
 #include "wick/text/chat/chat_template.h"
 
@@ -119,7 +120,7 @@ void choose_template(const ServingOptions& options, const Checkpoint& file, serv
     return;
   }
   service.chat_template = choose_chat_template(found, options.chat_template, service.model_id);
-  service.chat_format = detect_chat_format(service.chat_template->source());
+  service.call_syntax = service.chat_template->traits().syntax;
 }
 
 std::shared_ptr<server::Service> load_service(const Console& console, const ServingOptions& options, const ServedModel& served,
@@ -153,6 +154,8 @@ std::shared_ptr<server::Service> load_service(const Console& console, const Serv
   service->defaults.dry_breakers = dry_breaker_texts(served.sampling);
   service->defaults.params.sampling = resolve_sampling(served.sampling, loaded->file, *loaded->tokenizer, console);
   choose_template(options, loaded->file, *service);
+  const bool names_bos = service->chat_template && service->chat_template->source().find("bos_token") != std::string::npos;
+  if (names_bos && !loaded->tokenizer->bos()) console.note("the chat template's bos_token is empty: the model has none");
   return service;
 }
 

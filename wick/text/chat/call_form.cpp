@@ -1,10 +1,13 @@
 #include "wick/text/chat/call_form.h"
 
-#include <optional>
+#include <algorithm>
+#include <array>
+#include <functional>
 #include <utility>
 
 #include "wick/base/fail.h"
 #include "wick/base/json.h"
+#include "wick/text/chat/tool_schemas.h"
 
 namespace wick {
 namespace {
@@ -13,63 +16,66 @@ using Json = nlohmann::ordered_json;
 using Kind = OutputFormat::Kind;
 using Arguments = CallForm::Arguments;
 
-// The first form of a format whose sign is in the template; an empty sign is in every one.
-constexpr CallForm kForms[] = {
-    {"hermes", "<arg_key>", "<tool_call>", "<tool_call>", "\n", Arguments::keys, "</tool_call>", "\n"},
-    {"hermes", "<function=", "<tool_call>", "<tool_call>\n<function=", ">\n", Arguments::parameters, "</function>\n</tool_call>", "\n"},
-    {"hermes", "", "<tool_call>", "<tool_call>\n{\"name\": \"", "\", \"arguments\": ", Arguments::json, "}\n</tool_call>", "\n", "", true},
-    {"llama3", "", "<|python_tag|>", "{\"name\": \"", "\", \"parameters\": ", Arguments::json, "}", "; ", "", true},
-    {"mistral", "[ARGS]", "[TOOL_CALLS]", "[TOOL_CALLS]", "[ARGS]", Arguments::json, ""},
-    {"mistral", "", "[TOOL_CALLS]", "{\"name\": \"", "\", \"arguments\": ", Arguments::json, "}", ", ", "]", true},
-    {"deepseek", "｜DSML｜", "<｜DSML｜function_calls>", "<｜DSML｜invoke name=\"", "\">\n", Arguments::dsml, "</｜DSML｜invoke>\n", "",
-     "</｜DSML｜function_calls>"},
-    {"deepseek", "```json", "<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>function<｜tool▁sep｜>", "\n```json\n", Arguments::json,
-     "\n```<｜tool▁call▁end｜>", "\n", "<｜tool▁calls▁end｜>"},
-    {"deepseek", "", "<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", Arguments::json, "<｜tool▁call▁end｜>", "",
-     "<｜tool▁calls▁end｜>"},
-    {"kimi", "", "<|tool_calls_section_begin|>", "<|tool_call_begin|>functions.", "<|tool_call_argument_begin|>", Arguments::json,
-     "<|tool_call_end|>", "", "<|tool_calls_section_end|>", false, ":[0-9]{1,3} ?"},
-    {"minimax", "", "<minimax:tool_call>", "<invoke name=\"", "\">\n", Arguments::parameters, "</invoke>\n", "", "</minimax:tool_call>"},
-    {"gpt-oss", "", "<|channel|>commentary", "<|channel|>commentary to=functions.", "<|constrain|>json<|message|>", Arguments::json, "", "",
-     "", false, " ?"},
-};
-
-// What is between `begin` and the first call.
-std::string_view behind_begin(const CallForm& form) {
-  if (form.format == "mistral") return form.spaced ? "[TOOL_CALLS][" : "";
-  if (form.format == "deepseek") return form.arguments == Arguments::dsml ? "<｜DSML｜function_calls>\n" : form.begin;
-  if (form.format == "kimi") return form.begin;
-  if (form.format == "minimax") return "<minimax:tool_call>\n";
-  return "";
-}
+constexpr const char* kBlanks = "[ \\t\\r\\n]{0,20}";
+constexpr std::string_view kGemmaQuote = "<|\"|>";
+// Deeper values of Gemma's notation are not held to their schemas.
+constexpr int kDeepestGemmaValue = 4;
 
 OutputFormat marked(std::string_view text) { return {.kind = Kind::marked, .text = std::string(text)}; }
 OutputFormat literal(std::string_view text) { return {.kind = Kind::literal, .text = std::string(text)}; }
 OutputFormat pattern(std::string_view text) { return {.kind = Kind::regex, .text = std::string(text)}; }
 OutputFormat sequence(std::vector<OutputFormat> parts) { return {.kind = Kind::sequence, .parts = std::move(parts)}; }
-OutputFormat any_of(std::vector<OutputFormat> parts) { return {.kind = Kind::any_of, .parts = std::move(parts)}; }
-OutputFormat schema_format(const Json& schema) { return {.kind = Kind::json_schema, .text = json_text(schema)}; }
+OutputFormat any_of(std::vector<OutputFormat> parts) {
+  if (parts.size() == 1) return std::move(parts.front());
+  return {.kind = Kind::any_of, .parts = std::move(parts)};
+}
+OutputFormat optional(OutputFormat part) { return any_of({literal(""), std::move(part)}); }
+OutputFormat schema_format(const Json& schema) { return {.kind = Kind::json_schema, .text = json_text(schema), .any_order = true}; }
 
-// JSON's punctuation, where models differ in their spaces: ws where the text has a space, and at braces.
-void add_spaced(std::string_view text, std::vector<OutputFormat>& parts) {
-  static const OutputFormat kSpace = pattern("[ \\t\\n]{0,8}");
+bool is_blank(char byte) { return byte == ' ' || byte == '\n' || byte == '\t' || byte == '\r'; }
+
+// Whether white space is between marks, brackets and lines, and not between the words of a text.
+bool is_between_parts(std::string_view text, size_t at) {
+  const size_t first = text.find_last_not_of(" \t\r\n", at), last = text.find_first_not_of(" \t\r\n", at);
+  if (first == std::string_view::npos || last == std::string_view::npos) return true;
+  return std::string_view(">]})`:").find(text[first]) != std::string_view::npos ||
+         std::string_view("<[{").find(text[last]) != std::string_view::npos ||
+         text.substr(first, last - first).find('\n') != std::string_view::npos;
+}
+
+// A form's own text: white space may differ, in JSON also at braces; an id is any id.
+void add_text(std::string_view text, bool is_json, std::vector<OutputFormat>& parts) {
   std::string plain;
   const auto flush = [&] {
     if (!plain.empty()) parts.push_back(marked(std::exchange(plain, {})));
   };
-  for (const char byte : text) {
-    const bool is_blank = byte == ' ' || byte == '\n';
-    if (is_blank || byte == '}') {
+  const auto add_blanks = [&] {
+    flush();
+    if (parts.empty() || parts.back() != pattern(kBlanks)) parts.push_back(pattern(kBlanks));
+  };
+  bool in_mark = false;  // <function name="…">: its spaces are its own
+  for (size_t at = 0; at < text.size(); ++at) {
+    const char byte = text[at];
+    if (byte == '<') in_mark = true;
+    if (byte == '>') in_mark = false;
+    if (byte == CallForm::kId || byte == CallForm::kNumber) {
       flush();
-      parts.push_back(kSpace);
-    }
-    if (!is_blank) plain += byte;
-    if (byte == '{') {
-      flush();
-      parts.push_back(kSpace);
+      parts.push_back(pattern(byte == CallForm::kId ? "[A-Za-z0-9_.:-]{1,64}" : ":[0-9]{1,4} ?"));
+    } else if (is_blank(byte) && !in_mark && (is_json || is_between_parts(text, at))) {
+      add_blanks();
+    } else {
+      if (is_json && byte == '}') add_blanks();
+      plain += byte;
+      if (is_json && byte == '{') add_blanks();
     }
   }
   flush();
+}
+
+OutputFormat text_of(std::string_view text, bool is_json = false) {
+  std::vector<OutputFormat> parts;
+  add_text(text, is_json, parts);
+  return sequence(std::move(parts));
 }
 
 // A part of a schema as a schema of its own: it may refer to what the whole defines.
@@ -81,53 +87,133 @@ Json part_of(const Json& whole, Json part) {
   return part;
 }
 
-bool is_text_type(const Json& schema) { return schema.is_object() && schema.contains("type") && schema["type"] == "string"; }
+bool is_required(const Json& schema, const std::string& name) {
+  const auto required = schema.find("required");
+  return required != schema.end() && required->is_array() && std::find(required->begin(), required->end(), name) != required->end();
+}
 
-struct ParameterForm {
-  std::string_view begin, name_end, text_name_end, value_end, end;
+// Whether a schema says more of texts than that they may be.
+bool limits_texts(const Json& schema) {
+  static constexpr std::array<const char*, 8> kLimits = {"enum", "const", "pattern", "format", "minLength", "maxLength", "not", "if"};
+  if (schema.is_array()) return std::any_of(schema.begin(), schema.end(), limits_texts);
+  if (!schema.is_object()) return false;
+  for (const auto& [name, value] : schema.items()) {
+    if (std::find(kLimits.begin(), kLimits.end(), name) != kLimits.end()) return true;
+    const bool is_branch = name == "anyOf" || name == "oneOf" || name == "allOf";
+    if (name == "$ref" || (is_branch && limits_texts(value))) return true;
+  }
+  return false;
+}
+
+// The values of a schema: texts without quotes, up to one of `marks`, and others as JSON. Empty where there are none of a kind.
+struct Values {
+  std::vector<OutputFormat> texts, others;
 };
-
-ParameterForm parameter_form(const CallForm& form) {
-  switch (form.arguments) {
-    case Arguments::keys: return {"<arg_key>", "</arg_key>\n<arg_value>", {}, "</arg_value>", "\n"};
-    case Arguments::dsml:
-      return {"<｜DSML｜parameter name=\"", "\" string=\"false\">", "\" string=\"true\">", "</｜DSML｜parameter>", "\n"};
-    case Arguments::parameters:
-      if (form.format == "minimax") return {"<parameter name=\"", "\">", {}, "</parameter>", "\n"};
-      return {"<parameter=", ">\n", {}, "\n</parameter>", "\n"};
-    case Arguments::json: break;
+Values values_of(const Json& schema, const Json& whole, std::vector<std::string> marks) {
+  Values values;
+  const uint32_t types = types_of_schema(schema, whole);
+  const auto part = [&](uint32_t of) { return part_of(whole, with_types(schema, types & of)); };
+  const bool is_text = (types & JsonTypes::string) != 0, is_other = types != JsonTypes::string;
+  if (is_text) {
+    const Json texts = is_other ? part(JsonTypes::string) : part_of(whole, schema);
+    values.texts.push_back({.kind = Kind::bare_string, .text = json_text(texts), .choices = std::move(marks)});
   }
-  return {};
+  // A text that is held to nothing may be spelled as any other value is.
+  if (is_other && (!is_text || limits_texts(schema))) {
+    const Json others = is_text ? part(JsonTypes::all & ~static_cast<uint32_t>(JsonTypes::string)) : part_of(whole, schema);
+    const bool is_possible = !is_text || !others["type"].empty();
+    if (is_possible) values.others.push_back(schema_format(others));
+  }
+  return values;
 }
 
-// Texts are written as they are, without quotes. They end where a mark of their end begins, not at the line break before.
-OutputFormat parameter_value(const ParameterForm& form, const Json& schema) {
-  OutputFormat value = schema_format(schema);
-  if (!is_text_type(schema)) return value;
-  value.kind = Kind::bare_string;
-  value.choices = {std::string(form.value_end.starts_with('\n') ? form.value_end.substr(1) : form.value_end)};
-  return value;
+OutputFormat tagged_argument(const CallForm& form, const std::string& name, const Json& whole, const Json& schema) {
+  const auto wrapped = [&](std::string_view key_end, OutputFormat value) {
+    return sequence({text_of(form.key_begin), literal(name), text_of(key_end), literal(form.lead), std::move(value), literal(form.tail),
+                     text_of(form.value_end), text_of(form.separator)});
+  };
+  // Texts end where a mark of their end begins, not at the line break before.
+  Values values = values_of(schema, whole, {form.value_end});
+  std::vector<OutputFormat> choices;
+  for (OutputFormat& text : values.texts) {
+    if (form.cdata) {
+      OutputFormat inside = text;
+      inside.choices = {"]]>"};
+      text.choices.emplace_back("<![CDATA[");
+      text = any_of({std::move(text), sequence({literal("<![CDATA["), std::move(inside), literal("]]>")})});
+    }
+    choices.push_back(wrapped(form.text_key_end.empty() ? form.key_end : form.text_key_end, std::move(text)));
+  }
+  for (OutputFormat& other : values.others) choices.push_back(wrapped(form.key_end, std::move(other)));
+  return any_of(std::move(choices));
 }
 
-OutputFormat parameter(const ParameterForm& form, const std::string& name, const Json& whole, const Json& schema) {
-  const bool is_text = is_text_type(schema);
-  const std::string_view name_end = is_text && !form.text_name_end.empty() ? form.text_name_end : form.name_end;
-  return sequence({marked(form.begin), literal(name), marked(name_end), parameter_value(form, part_of(whole, schema)),
-                   marked(form.value_end), marked(form.end)});
+OutputFormat gemma_value(const Json& schema, const Json& whole, int depth);
+
+OutputFormat gemma_list(OutputFormat begin, OutputFormat item, OutputFormat end) {
+  OutputFormat items{.kind = Kind::repeated, .parts = {std::move(item), literal(",")}};
+  return sequence({std::move(begin), optional(std::move(items)), std::move(end)});
 }
 
-// Each parameter of an object's schema once, in its order; what is not required may be left out.
-OutputFormat parameters(const CallForm& form, const Json& schema) {
-  std::vector<OutputFormat> parts;
-  if (!schema.contains("properties") || !schema["properties"].is_object()) return literal("");
-  const Json required = schema.value("required", Json::array());
+OutputFormat gemma_object(const Json& schema, const Json& whole, int depth);
+
+OutputFormat gemma_value(const Json& schema, const Json& whole, int depth) {
+  const uint32_t types = types_of_schema(schema, whole);
+  std::vector<OutputFormat> choices;
+  if ((types & JsonTypes::string) != 0) {
+    OutputFormat text{.kind = Kind::bare_string,
+                      .text = json_text(part_of(whole, with_types(schema, JsonTypes::string))),
+                      .choices = {std::string(kGemmaQuote)}};
+    choices.push_back(sequence({marked(kGemmaQuote), std::move(text), marked(kGemmaQuote)}));
+  }
+  const uint32_t scalars = types & (JsonTypes::null | JsonTypes::boolean | JsonTypes::number);
+  if (scalars != 0) {
+    const Json others = part_of(whole, with_types(schema, scalars));
+    if (!others["type"].empty()) choices.push_back(schema_format(others));
+  }
+  const auto member = [&](const char* name) { return schema.is_object() && schema.contains(name) ? schema[name] : Json(true); };
+  if ((types & JsonTypes::array) != 0 && depth < kDeepestGemmaValue) {
+    choices.push_back(gemma_list(literal("["), gemma_value(member("items"), whole, depth + 1), literal("]")));
+  }
+  if ((types & JsonTypes::object) != 0 && depth < kDeepestGemmaValue) {
+    choices.push_back(sequence({literal("{"), gemma_object(schema, whole, depth + 1), literal("}")}));
+  }
+  return choices.empty() ? literal("null") : any_of(std::move(choices));
+}
+
+OutputFormat members_of(const Json& schema, OutputFormat separator,
+                        const std::function<OutputFormat(const std::string&, const Json&)>& make) {
+  OutputFormat members{.kind = Kind::members};
   for (const auto& [name, property] : schema["properties"].items()) {
-    OutputFormat one = parameter(parameter_form(form), name, schema, property);
-    bool is_required = false;
-    for (const Json& item : required) is_required = is_required || item == name;
-    parts.push_back(is_required ? std::move(one) : any_of({std::move(one), literal("")}));
+    members.parts.push_back(make(name, property));
+    members.choices.emplace_back(is_required(schema, name) ? "required" : "");
   }
-  return parts.empty() ? literal("") : sequence(std::move(parts));
+  members.parts.push_back(std::move(separator));
+  return members;
+}
+
+bool lists_properties(const Json& schema) {
+  return schema.is_object() && schema.contains("properties") && schema["properties"].is_object() && !schema["properties"].empty();
+}
+
+OutputFormat gemma_object(const Json& schema, const Json& whole, int depth) {
+  if (lists_properties(schema)) {
+    return members_of(schema, literal(","), [&](const std::string& name, const Json& property) {
+      return sequence({literal(name + ":"), gemma_value(property, whole, depth)});
+    });
+  }
+  if (schema.is_object() && schema.contains("properties")) return literal("");
+  OutputFormat pair = sequence({pattern("[A-Za-z0-9_. -]{1,64}:"), gemma_value(Json(true), whole, depth + 1)});
+  return optional({.kind = Kind::repeated, .parts = {std::move(pair), literal(",")}});
+}
+
+OutputFormat python_value(const Json& schema, const Json& whole) {
+  const uint32_t types = types_of_schema(schema, whole);
+  std::vector<OutputFormat> choices = {schema_format(part_of(whole, schema))};
+  const bool is_free = !limits_texts(schema);
+  if ((types & JsonTypes::boolean) != 0 && is_free) choices.push_back({.kind = Kind::choices, .choices = {"True", "False"}});
+  if ((types & JsonTypes::null) != 0 && is_free) choices.push_back(literal("None"));
+  return any_of(std::move(choices));
 }
 
 // What says nothing of its type is an object all the same.
@@ -137,22 +223,41 @@ OutputFormat json_arguments(Json schema) {
   return schema_format(schema);
 }
 
+OutputFormat arguments_of(const CallForm& form, const Json& schema) {
+  if (form.arguments == Arguments::json) return json_arguments(schema);
+  if (form.arguments == Arguments::gemma) return gemma_object(schema, schema, 0);
+  if (!lists_properties(schema)) return literal("");
+  if (form.arguments == Arguments::python) {
+    return members_of(schema, pattern(", ?"), [&](const std::string& name, const Json& property) {
+      return sequence({literal(name + "="), python_value(property, schema)});
+    });
+  }
+  return members_of(schema, literal(""),
+                    [&](const std::string& name, const Json& property) { return tagged_argument(form, name, schema, property); });
+}
+
+// A name inside of JSON, or as it is.
+OutputFormat name_of(const CallForm& form, const std::string& name) {
+  const std::string quoted = json_text(Json(name));
+  return literal(form.is_object ? quoted.substr(1, quoted.size() - 2) : name);
+}
+
 OutputFormat one_call(const CallForm& form, const std::string& name, const Json& schema) {
   std::vector<OutputFormat> parts;
-  const auto add = [&](std::string_view text) {
-    if (form.spaced) {
-      add_spaced(text, parts);
-    } else if (!text.empty()) {
-      parts.push_back(marked(text));
-    }
-  };
-  add(form.before_name);
-  const std::string quoted = json_text(Json(name));
-  parts.push_back(literal(form.spaced ? quoted.substr(1, quoted.size() - 2) : name));
-  if (!form.number.empty()) parts.push_back(pattern(form.number));
-  add(form.after_name);
-  parts.push_back(form.arguments == Arguments::json ? json_arguments(schema) : parameters(form, schema));
-  add(form.call_end);
+  add_text(form.call_begin, form.is_object, parts);
+  parts.push_back(name_of(form, name));
+  add_text(form.after_name, form.is_object, parts);
+  parts.push_back(arguments_of(form, schema));
+  const size_t id = form.call_end.find(CallForm::kId);
+  if (form.is_object && id != std::string::npos) {
+    // ', "id": "…"' as the template has it in earlier turns, or without.
+    std::string without = form.call_end;
+    const size_t comma = without.rfind(',', id), quote = without.find('"', id);
+    if (comma != std::string::npos && quote != std::string::npos) without.erase(comma, quote + 1 - comma);
+    parts.push_back(any_of({text_of(form.call_end, true), text_of(without, true)}));
+  } else {
+    add_text(form.call_end, form.is_object, parts);
+  }
   return sequence(std::move(parts));
 }
 
@@ -172,6 +277,11 @@ Json list_of(const std::string& tools) {
   return list;
 }
 
+Json schema_of(const Json& function) {
+  const auto schema = function.find("parameters");
+  return schema != function.end() && schema->is_object() ? *schema : Json::object();
+}
+
 // Why a format cannot be enforced; empty: it can.
 std::string refusal_of(ConstraintCompiler& constraints, const OutputFormat& format) {
   try {
@@ -184,45 +294,63 @@ std::string refusal_of(ConstraintCompiler& constraints, const OutputFormat& form
 
 // Leaves of a function's schema what can be enforced.
 void loosen(const CallForm& form, ConstraintCompiler& constraints, Json& schema) {
-  if (form.arguments == Arguments::json) {
+  if (form.arguments == Arguments::json || !lists_properties(schema)) {
     schema = {{"type", "object"}};
     return;
   }
-  if (!schema.contains("properties") || !schema["properties"].is_object()) return;
   for (auto& [name, property] : schema["properties"].items()) {
-    if (refusal_of(constraints, parameter_value(parameter_form(form), part_of(schema, property))).empty()) continue;
-    property = is_text_type(property) ? Json{{"type", "string"}} : Json::object();
+    const Json alone = part_of(schema, {{"type", "object"}, {"properties", {{name, property}}}, {"required", {name}}});
+    if (refusal_of(constraints, arguments_of(form, alone)).empty()) continue;
+    const bool is_text = types_of_schema(property, schema) == JsonTypes::string;
+    property = is_text ? Json{{"type", "string"}} : Json::object();
   }
+}
+
+template <class Make>
+OutputFormat of_each(const std::string& tools, const std::string& only, const Make& make) {
+  std::vector<OutputFormat> all;
+  const Json list = list_of(tools);
+  for (const Json& tool : list) {
+    const Json& function = function_of(tool);
+    const auto name = function["name"].get<std::string>();
+    if (only.empty() || name == only) all.push_back(make(name, schema_of(function)));
+  }
+  if (all.empty()) fail(ErrorCode::invalid_argument, "tools: there is no function {}", only);
+  return any_of(std::move(all));
 }
 
 }  // namespace
 
-const CallForm* find_call_form(std::string_view format, std::string_view template_source) {
-  for (const CallForm& form : kForms) {
-    if (form.format == format && template_source.find(form.sign) != std::string_view::npos) return &form;
-  }
-  return nullptr;
-}
-
 OutputFormat calls_of_form(const CallForm& form, const std::string& tools, const std::string& only, bool parallel) {
-  const Json list = list_of(tools);
-  std::vector<OutputFormat> calls;
-  for (const Json& tool : list) {
-    const Json& function = function_of(tool);
-    const auto name = function["name"].get<std::string>();
-    if (!only.empty() && name != only) continue;
-    const auto schema = function.find("parameters");
-    calls.push_back(one_call(form, name, schema != function.end() && schema->is_object() ? *schema : Json::object()));
-  }
-  if (calls.empty()) fail(ErrorCode::invalid_argument, "tools: there is no function {}", only);
-  OutputFormat call = any_of(std::move(calls));
-  if (parallel && form.format != "gpt-oss") call = {.kind = Kind::repeated, .parts = {std::move(call), marked(form.between)}};
-  return sequence({marked(behind_begin(form)), std::move(call), marked(form.end)});
+  OutputFormat call = of_each(tools, only, [&](const std::string& name, const Json& schema) { return one_call(form, name, schema); });
+  if (parallel && form.parallel) call = {.kind = Kind::repeated, .parts = {std::move(call), text_of(form.between, form.is_object)}};
+  std::vector<OutputFormat> parts;
+  add_text(form.begin, form.is_object, parts);
+  parts.push_back(std::move(call));
+  add_text(form.end, form.is_object, parts);
+  if (!form.turn_end.empty()) parts.push_back(optional(marked(form.turn_end)));
+  return sequence(std::move(parts));
 }
 
-EnforceableTools enforceable_tools(std::string_view format, std::string_view template_source, const std::string& tools,
-                                   ConstraintCompiler& constraints) {
-  const CallForm* const form = find_call_form(format, template_source);
+OutputFormat beginnings_of_calls(const CallForm& form, const std::string& tools, const std::string& only) {
+  std::vector<OutputFormat> parts;
+  add_text(form.begin, form.is_object, parts);
+  add_text(form.call_begin, form.is_object, parts);
+  parts.push_back(of_each(tools, only, [&](const std::string& name, const Json& /*schema*/) { return name_of(form, name); }));
+  // What ends a name.
+  const size_t solid = form.after_name.find_first_not_of(" \t\r\n");
+  if (solid == 0) {
+    const char first = form.after_name.front();
+    parts.push_back(first == CallForm::kNumber || first == CallForm::kId ? pattern("[^A-Za-z0-9_.-]")
+                                                                         : literal(std::string_view(&first, 1)));
+  } else {
+    parts.push_back(pattern("[ \\t\\r\\n<{]"));
+  }
+  return sequence(std::move(parts));
+}
+
+EnforceableTools enforceable_tools(const CallSyntax& syntax, const std::string& tools, ConstraintCompiler& constraints) {
+  const CallForm* const form = syntax.forms.empty() ? nullptr : &syntax.forms.front();
   Json list = list_of(tools);
   EnforceableTools result;
   for (size_t index = 0; index < list.size(); ++index) {

@@ -1,7 +1,9 @@
-// A CallForm is how a model writes the calls of tools, so that what it writes can be held to the tools' schemas.
+// A CallForm is how a model writes the calls of tools: what it may write is held to it, and what it wrote is read by it.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,29 +12,82 @@
 
 namespace [[gnu::visibility("default")]] wick {
 
-// All texts may hold marks (OutputFormat::Kind::marked), and the name of the function goes between two of them.
+// A call is written as: call_begin NAME after_name ARGUMENTS call_end, with `between` between two calls, `begin` before the first and `end`
+// after the last. What is spelled <…> or […] is the token of that name where the vocabulary has one.
 struct CallForm {
-  enum class Arguments { json, parameters, keys, dsml };  // an object; <parameter=…>; <arg_key>…; <｜DSML｜parameter …>
+  enum class Arguments : uint8_t {
+    json,    // an object
+    tagged,  // each argument between marks of its own, texts without quotes
+    gemma,   // {key:value,…} with texts between <|"|>
+    python,  // key=value, …
+  };
+  // Stands in call_begin, after_name or call_end for the id of a call, and for its number (":0") in the answer.
+  static constexpr char kId = '\x01';
+  static constexpr char kNumber = '\x02';
 
-  std::string_view format;  // of chat_formats()
-  std::string_view sign;    // what templates of models hold that write so; the first form that fits counts
-  std::string_view begin;   // of the calls: a free text before them never holds it
-  std::string_view before_name;
-  std::string_view after_name;
+  std::string begin = {};
+  std::string call_begin = {};
+  std::string after_name = {};
   Arguments arguments = Arguments::json;
-  std::string_view call_end;
-  std::string_view between = {};  // two calls
-  std::string_view end = {};      // of all calls
-  bool spaced = false;            // before_name and after_name are JSON, where spaces and line breaks may stand
-  std::string_view number = {};   // a pattern of what follows the name
+  std::string call_end = {};
+  std::string between = {};
+  std::string end = {};
+  std::string turn_end = {};   // a mark that ends a turn with calls instead of the usual one
+  bool is_object = false;      // from the last "{" of call_begin on, a call is one JSON object
+  bool parallel = true;        // an answer may hold several calls
+  bool only_at_start = false;  // of an answer: the form has no mark of its own
+  bool code = false;           // what is no call behind `begin` is code, a call of "python"
+  // Arguments::tagged: key_begin KEY key_end [lead] VALUE [tail] value_end, with `separator` after each.
+  std::string key_begin = {};
+  std::string key_end = {};
+  std::string text_key_end = {};  // of texts, where it differs
+  std::string lead = {};          // white space that the template puts around a value
+  std::string tail = {};
+  std::string value_end = {};
+  std::string separator = {};
+  bool cdata = false;  // texts with "<", "&" or line breaks are written as <![CDATA[…]]>
+
+  friend bool operator==(const CallForm&, const CallForm&) = default;
+
+  // The mark that begins a call: the first piece of begin and call_begin, such as "<tool_call>".
+  [[nodiscard]] std::string mark() const;
 };
 
-// How a model with this template writes calls in this format; null where there are none to be written ("plain").
-[[nodiscard]] const CallForm* find_call_form(std::string_view format, std::string_view template_source);
+// The form of ids that a model was trained on.
+enum class CallIds : uint8_t {
+  any,
+  nine_letters,  // Mistral: nine letters or digits
+  ten_letters,   // Solar: ten lower-case letters or digits
+  counted,       // Kimi K2: functions.NAME:N, counted over the conversation
+};
 
-// One call or several of `tools` (as in ChatPrompt), with arguments that fit the parameters' schemas. `only`: the one function that may be
-// called; empty: any. Errors: invalid_argument for tools that are no list of functions, and where `only` is none of them.
+// All that is known of how a model writes an answer with calls.
+struct CallSyntax {
+  std::string name = "plain";        // of chat_formats(), or "template": read from the template
+  std::vector<CallForm> forms = {};  // that are calls; the first is the model's own. None: no calls are known
+  bool harmony = false;              // gpt-oss: channels
+  // Beside the usual marks of reasoning, such as <think> and </think>: this model's own.
+  std::string reasoning_begin = {};
+  std::string reasoning_end = {};
+  std::string content_begin = {};  // before the text of an answer
+  std::string turn_begin = {};     // between a reasoning block and what follows it
+  std::string turn_end = {};
+  CallIds ids = CallIds::any;
+
+  friend bool operator==(const CallSyntax&, const CallSyntax&) = default;
+};
+
+// The formats that have names: "hermes", "llama3" …
+[[nodiscard]] std::vector<std::string_view> chat_formats();
+// By name or by another name of it. Errors: invalid_argument, naming the available ones.
+[[nodiscard]] std::shared_ptr<const CallSyntax> find_call_syntax(std::string_view name);
+
+// One call or several of `tools` (as in ChatPrompt), with arguments that fit the parameters' schemas, in any order. `only`: the one
+// function that may be called; empty: any. Errors: invalid_argument for tools that are no list of functions, and where `only` is none of
+// them.
 [[nodiscard]] OutputFormat calls_of_form(const CallForm& form, const std::string& tools, const std::string& only, bool parallel);
+// How a call of each of these begins, up to the end of its name: what a text before the first call has in no line's beginning.
+[[nodiscard]] OutputFormat beginnings_of_calls(const CallForm& form, const std::string& tools, const std::string& only);
 
 // The parts of the tools' schemas that calls can be constrained to.
 struct EnforceableTools {
@@ -44,9 +99,8 @@ struct EnforceableTools {
   std::string tools;  // with looser schemas where something cannot be enforced
   std::vector<Refusal> refusals;
 };
-// The enforceable tools for a model with this template and call format. If no call form is known, the schemas are refused that no form
-// could enforce, and the tools stay as they are. Errors: invalid_argument for tools that are no list of functions.
-[[nodiscard]] EnforceableTools enforceable_tools(std::string_view format, std::string_view template_source, const std::string& tools,
-                                                 ConstraintCompiler& constraints);
+// The enforceable tools for a model that writes calls in this syntax. If no call form is known, the schemas are refused that no form could
+// enforce, and the tools stay as they are. Errors: invalid_argument for tools that are no list of functions.
+[[nodiscard]] EnforceableTools enforceable_tools(const CallSyntax& syntax, const std::string& tools, ConstraintCompiler& constraints);
 
 }  // namespace wick

@@ -100,14 +100,14 @@ void CallJson::end_string() {
   if (state_ == State::key) {
     key_ = string_;
     state_ = State::colon;
-    static constexpr std::array<std::string_view, 7> kOfCalls = {"name", "arguments", "parameters",  "id",
-                                                                 "type", "function",  "tool_call_id"};
+    static constexpr std::array<std::string_view, 8> kOfCalls = {"name", "tool_name", "arguments", "parameters",
+                                                                 "id",   "type",      "function",  "tool_call_id"};
     if (std::exchange(first_key_, false)) may_be_call_ = std::find(kOfCalls.begin(), kOfCalls.end(), key_) != kOfCalls.end();
     return;
   }
   if (!decode_) return;
   state_ = State::comma_or_end;
-  if (key_ == "name" || (key_ == "function" && !name_)) name_ = string_;
+  if (key_ == "name" || key_ == "tool_name" || (key_ == "function" && !name_)) name_ = string_;
   if (key_ == "id" || key_ == "tool_call_id") id_ = string_;
   if (is_arguments()) arguments_ += string_;
 }

@@ -4,106 +4,153 @@
 #include <vector>
 
 #include "wick/base/fail.h"
-#include "wick/text/chat/call_form.h"
-#include "wick/text/chat/chat_format.h"
-#include "wick/text/chat/chat_parser.h"
 
 namespace wick {
 namespace {
 
 using Kind = OutputFormat::Kind;
+using Calls = ChatRules::Calls;
 
 struct ReasoningMarks {
-  std::string_view begin, end;
+  std::string begin, end;
 };
-constexpr ReasoningMarks kReasoning[] = {{"<think>", "</think>"}, {"[THINK]", "[/THINK]"}, {"<seed:think>", "</seed:think>"}};
+
+std::vector<ReasoningMarks> reasoning_marks(const CallSyntax& syntax) {
+  std::vector<ReasoningMarks> marks;
+  if (!syntax.reasoning_begin.empty()) marks.push_back({syntax.reasoning_begin, syntax.reasoning_end});
+  marks.insert(marks.end(), {{"<think>", "</think>"}, {"[THINK]", "[/THINK]"}, {"<seed:think>", "</seed:think>"}});
+  return marks;
+}
 
 OutputFormat marked_text(std::string_view text) { return {.kind = Kind::marked, .text = std::string(text)}; }
 OutputFormat matching(std::string_view pattern) { return {.kind = Kind::regex, .text = std::string(pattern)}; }
+OutputFormat blanks() { return matching("[ \\t\\r\\n]{0,8}"); }
 OutputFormat in_order(std::vector<OutputFormat> parts) { return {.kind = Kind::sequence, .parts = std::move(parts)}; }
-OutputFormat one_of(std::vector<OutputFormat> parts) { return {.kind = Kind::any_of, .parts = std::move(parts)}; }
+OutputFormat one_of(std::vector<OutputFormat> parts) {
+  if (parts.size() == 1) return std::move(parts.front());
+  return {.kind = Kind::any_of, .parts = std::move(parts)};
+}
 OutputFormat nothing() { return {.kind = Kind::literal, .text = ""}; }
 
 bool ends_with_mark(std::string_view text, std::string_view mark) {
+  while (!mark.empty() && mark.back() == '\n') mark.remove_suffix(1);
   const size_t last = text.find_last_not_of(" \t\r\n");
   return last != std::string_view::npos && text.substr(0, last + 1).ends_with(mark);
 }
 
-// Marks that begin calls, which a text before them does not hold.
-std::vector<std::string> call_marks(const ChatRules& rules, const CallForm* form) {
-  std::vector<std::string> marks;
-  if (form == nullptr || rules.calls == ChatRules::Calls::none) return marks;
-  marks.emplace_back(form->begin);
-  for (const Marker& marker : find_chat_format(rules.format).in_text) marks.emplace_back(marker.text);
-  return marks;
-}
-
-OutputFormat text_without(std::vector<std::string> marks) { return {.kind = Kind::free_text, .choices = std::move(marks)}; }
-
-// The answer of a model that may call tools, without its reasoning.
-OutputFormat answer_or_calls(const ChatRules& rules, const CallForm* form) {
-  using Calls = ChatRules::Calls;
-  const bool is_open = !rules.answer;
-  OutputFormat answer = is_open ? text_without(call_marks(rules, form)) : *rules.answer;
-  if (rules.calls == Calls::none) return answer;
-  const OutputFormat calls = calls_of_form(*form, rules.tools, rules.only, rules.parallel_calls);
-  const OutputFormat blank = matching("[ \\t\\r\\n]{0,8}");
-  if (rules.calls == Calls::required) return in_order({blank, calls, blank});
-  if (!is_open) return one_of({std::move(answer), in_order({blank, calls, blank})});
-  if (rules.format == "llama3") {
-    // A call has no mark here but its "{" at the beginning: an answer that begins so and is no call begins otherwise than with a name.
-    OutputFormat text = in_order({matching("\\s*([^{<\\s]|<[^f|]|\\{\\s*(\\}|[^\"\\s}]|\"[^n]|\"n[^a]))"), answer});
-    return one_of({nothing(), std::move(text), in_order({blank, calls, blank})});
+class AnswerFormat {
+ public:
+  AnswerFormat(const ChatRules& rules, const CallSyntax& syntax) : rules_(rules), syntax_(syntax) {
+    if (rules.calls == Calls::none) return;
+    for (const CallForm& form : syntax.forms) {
+      // Named formats have forms beside the model's own: these are read, and not written.
+      if (&form != &syntax.forms.front() && rules.calls == Calls::required) continue;
+      forms_.push_back({&form, calls_of_form(form, rules.tools, rules.only, rules.parallel_calls)});
+      beginnings_.push_back(beginnings_of_calls(form, rules.tools, rules.only));
+      if (form.only_at_start) beginnings_.back().text = "start";
+    }
   }
-  return one_of({answer, in_order({answer, calls, blank})});
-}
 
-// <think>…</think>, where the model writes it.
-OutputFormat with_reasoning(const ChatRules& rules, const CallForm* form, OutputFormat answer) {
-  const OutputFormat blank = matching("[ \\t\\r\\n]{0,8}");
-  for (const auto& [begin, end] : kReasoning) {
-    if (ends_with_mark(rules.rendered, end)) return answer;
-    const bool is_open = ends_with_mark(rules.rendered, begin);
-    if (!is_open && rules.template_source.find(begin) == std::string_view::npos) continue;
-    std::vector<std::string> marks = call_marks(rules, form);
-    marks.emplace_back(end);
-    const OutputFormat rest = in_order({text_without(std::move(marks)), marked_text(end), blank});
-    OutputFormat reasoning =
-        is_open ? in_order({one_of({nothing(), marked_text(begin)}), rest}) : in_order({blank, marked_text(begin), rest});
-    if (is_open) return in_order({std::move(reasoning), std::move(answer)});
-    return in_order({one_of({nothing(), std::move(reasoning)}), std::move(answer)});
+  OutputFormat whole() const {
+    for (const auto& [begin, end] : reasoning_marks(syntax_)) {
+      if (ends_with_mark(rules_.rendered, end)) return answer();
+      const bool is_open = ends_with_mark(rules_.rendered, begin);
+      if (!is_open && rules_.template_source.find(begin.substr(0, begin.find('\n'))) == std::string_view::npos) continue;
+      const OutputFormat rest = after_reasoning_begins(end);
+      if (is_open) return in_order({one_of({nothing(), marked_text(begin)}), rest});
+      return one_of({answer(), in_order({blanks(), marked_text(begin), rest})});
+    }
+    return answer();
   }
-  return answer;
-}
+
+ private:
+  struct Form {
+    const CallForm* form;
+    OutputFormat calls;
+  };
+
+  // A text, and a call behind it, for each form.
+  [[nodiscard]] std::vector<OutputFormat> calls_behind(const std::vector<std::string>& without) const {
+    std::vector<OutputFormat> all;
+    for (size_t index = 0; index < forms_.size(); ++index) {
+      OutputFormat before{.kind = Kind::free_text, .text = "\n", .choices = without, .parts = beginnings_};
+      std::swap(before.parts.front(), before.parts[index]);
+      if (forms_[index].form->only_at_start) before = blanks();
+      all.push_back(in_order({std::move(before), forms_[index].calls, blanks()}));
+    }
+    return all;
+  }
+
+  [[nodiscard]] OutputFormat only_calls() const {
+    std::vector<OutputFormat> all;
+    for (const Form& each : forms_) all.push_back(in_order({blanks(), each.calls, blanks()}));
+    return one_of(std::move(all));
+  }
+
+  // The answer without its reasoning.
+  [[nodiscard]] OutputFormat answer() const {
+    if (rules_.calls == Calls::required) return only_calls();
+    const auto as_content = [&](OutputFormat text) {
+      if (syntax_.content_begin.empty()) return text;
+      return one_of({in_order({marked_text(syntax_.content_begin), std::move(text)}), nothing()});
+    };
+    if (rules_.answer) {
+      if (forms_.empty()) return as_content(*rules_.answer);
+      return one_of({as_content(*rules_.answer), only_calls()});
+    }
+    std::vector<OutputFormat> all = {as_content({.kind = Kind::free_text, .parts = beginnings_})};
+    for (OutputFormat& calls : calls_behind({})) all.push_back(std::move(calls));
+    return one_of(std::move(all));
+  }
+
+  // From behind the mark that begins reasoning to the end of all. A call may come in the middle of it.
+  [[nodiscard]] OutputFormat after_reasoning_begins(const std::string& end) const {
+    OutputFormat text{.kind = Kind::free_text, .choices = {end}, .parts = beginnings_};
+    std::vector<OutputFormat> next = {marked_text(end), blanks()};
+    if (!syntax_.turn_begin.empty()) next.push_back(one_of({nothing(), marked_text(syntax_.turn_begin)}));
+    next.push_back(answer());
+    std::vector<OutputFormat> all = {in_order({std::move(text), in_order(std::move(next))})};
+    for (OutputFormat& calls : calls_behind({end})) all.push_back(std::move(calls));
+    return one_of(std::move(all));
+  }
+
+  const ChatRules& rules_;
+  const CallSyntax& syntax_;
+  std::vector<Form> forms_;
+  std::vector<OutputFormat> beginnings_;
+};
 
 // gpt-oss: channels, of which "analysis" is the reasoning, "final" the answer, and "commentary to=functions.NAME" a call.
-OutputFormat in_channels(const ChatRules& rules, const CallForm* form) {
-  const OutputFormat text = text_without({"<|end|>", "<|channel|>", "<|start|>", "<|call|>", "<|return|>"});
+OutputFormat in_channels(const ChatRules& rules, const CallSyntax& syntax) {
+  const OutputFormat text{.kind = Kind::free_text, .choices = {"<|end|>", "<|channel|>", "<|start|>", "<|call|>", "<|return|>"}};
   const OutputFormat thought = in_order({marked_text("<|channel|>analysis<|message|>"), text, marked_text("<|end|><|start|>assistant")});
+  const OutputFormat preamble = in_order({marked_text("<|channel|>commentary<|message|>"), text, marked_text("<|end|><|start|>assistant")});
   std::vector<OutputFormat> ends;
-  if (rules.calls != ChatRules::Calls::required) {
+  if (rules.calls != Calls::required) {
     ends.push_back(in_order({marked_text("<|channel|>final<|message|>"), rules.answer ? *rules.answer : text}));
   }
-  if (rules.calls != ChatRules::Calls::none) ends.push_back(calls_of_form(*form, rules.tools, rules.only, false));
-  return in_order({one_of({nothing(), thought}), one_of(std::move(ends))});
+  if (rules.calls != Calls::none) ends.push_back(calls_of_form(syntax.forms.front(), rules.tools, rules.only, false));
+  OutputFormat end = one_of(std::move(ends));
+  if (rules.calls != Calls::none) end = in_order({one_of({nothing(), preamble}), std::move(end)});
+  return in_order({one_of({nothing(), thought}), std::move(end)});
 }
 
 }  // namespace
 
 std::optional<OutputFormat> chat_output_format(const ChatRules& rules) {
-  const bool calls = rules.calls != ChatRules::Calls::none;
+  const bool calls = rules.calls != Calls::none;
   if (!calls && !rules.answer) return std::nullopt;
-  const CallForm* const form = find_call_form(find_chat_format(rules.format).name, rules.template_source);
-  if (calls && form == nullptr) {
-    if (rules.calls == ChatRules::Calls::required) {
+  const std::shared_ptr<const CallSyntax> syntax = rules.syntax != nullptr ? rules.syntax : find_call_syntax(rules.format);
+  if (calls && syntax->forms.empty()) {
+    if (rules.calls == Calls::required) {
       fail(ErrorCode::unsupported, "this model's chat template has no form for calls of tools, so that none can be required");
     }
     ChatRules without = rules;
-    without.calls = ChatRules::Calls::none;
+    without.calls = Calls::none;
     return chat_output_format(without);
   }
-  if (find_chat_format(rules.format).harmony) return in_channels(rules, form);
-  return with_reasoning(rules, form, answer_or_calls(rules, form));
+  if (syntax->harmony) return in_channels(rules, *syntax);
+  return AnswerFormat(rules, *syntax).whole();
 }
 
 }  // namespace wick

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "wick/text/chat/call_form.h"
 #include "wick/text/grammar/token_constraint.h"
 
 namespace [[gnu::visibility("default")]] wick {
@@ -13,9 +15,10 @@ namespace [[gnu::visibility("default")]] wick {
 struct ChatRules {
   enum class Calls : uint8_t { none, allowed, required };
 
-  std::string format = "hermes";          // of chat_formats()
-  std::string_view template_source = {};  // tells in which of a format's ways the model writes, and whether it reasons
-  std::string_view rendered = {};         // the prompt: whether it ends inside of a reasoning block, or behind one
+  std::string format = "hermes";                  // of chat_formats()
+  std::shared_ptr<const CallSyntax> syntax = {};  // instead of the format: what was read from a template
+  std::string_view template_source = {};          // tells whether the model reasons
+  std::string_view rendered = {};                 // the prompt: whether it ends inside of a reasoning block, or behind one
   Calls calls = Calls::none;
   std::string tools = {};                   // as in ChatPrompt
   std::string only = {};                    // the one function that may be called; empty: any
@@ -23,8 +26,10 @@ struct ChatRules {
   std::optional<OutputFormat> answer = {};  // the form of what is no call
 };
 
-// None where anything may be written. Arguments of calls fit the schemas of the tools. Errors: invalid_argument for tools that are none;
-// unsupported where calls are required and the format ("plain") has none. What schemas cannot have, ConstraintCompiler refuses.
+// None where anything may be written. Arguments of calls fit the schemas of the tools. Where calls are allowed, any text may be written: a
+// call begins with a token that is its mark, or, where the mark is text, in the beginning of a line or of the answer, with the mark and the
+// whole name of a tool. Errors: invalid_argument for tools that are none; unsupported where calls are required and the syntax has none.
+// Unsupported parts of schemas are refused by ConstraintCompiler.
 [[nodiscard]] std::optional<OutputFormat> chat_output_format(const ChatRules& rules);
 
 }  // namespace wick

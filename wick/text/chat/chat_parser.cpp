@@ -4,20 +4,20 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <optional>
 #include <utility>
 
-#include "wick/base/fail.h"
 #include "wick/base/json.h"
 #include "wick/base/utf8.h"
+#include "wick/text/chat/call_beginning.h"
 #include "wick/text/chat/call_json.h"
-#include "wick/text/chat/chat_format.h"
+#include "wick/text/chat/call_reader.h"
 #include "wick/text/chat/tool_schemas.h"
+#include "wick/text/tokenizer/tokenizer.h"
 
 namespace wick {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && is_json_blank(text.front())) text.remove_prefix(1);
@@ -25,159 +25,285 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
+// What a mark in a text means, other than the beginning of a call.
+enum class Mark : uint8_t { reasoning_begin, reasoning_end, noise, header, end };
+
+struct TextMark {
+  std::string text;
+  Mark mark;
+};
+
+std::vector<TextMark> text_marks(const CallSyntax& syntax) {
+  if (syntax.harmony) {
+    return {{"<|channel|>", Mark::header},
+            {"<|start|>", Mark::header},
+            {"<|end|>", Mark::end},
+            {"<|return|>", Mark::end},
+            {"<|call|>", Mark::end}};
+  }
+  std::vector<TextMark> marks = {{"<think>", Mark::reasoning_begin},      {"</think>", Mark::reasoning_end},
+                                 {"[THINK]", Mark::reasoning_begin},      {"[/THINK]", Mark::reasoning_end},
+                                 {"<seed:think>", Mark::reasoning_begin}, {"</seed:think>", Mark::reasoning_end}};
+  const auto add = [&](std::string_view text, Mark mark) {
+    if (!trimmed(text).empty()) marks.push_back({std::string(trimmed(text)), mark});
+  };
+  add(syntax.reasoning_begin, Mark::reasoning_begin);
+  add(syntax.reasoning_end, Mark::reasoning_end);
+  add(syntax.content_begin, Mark::noise);
+  add(syntax.turn_begin, Mark::noise);
+  add(syntax.turn_end, Mark::noise);
+  // Ends of calls that come where there is none.
+  for (const CallForm& form : syntax.forms) {
+    for (const std::string* text : {&form.call_end, &form.end, &form.turn_end}) {
+      for (const std::string_view piece : solid_pieces(*text)) {
+        if (piece.starts_with('<') && piece.ends_with('>') && piece.find("tool") != std::string_view::npos) add(piece, Mark::noise);
+      }
+    }
+  }
+  return marks;
+}
+
 }  // namespace
 
 class ChatParser::Machine {
  public:
   explicit Machine(const ChatParserOptions& options)
-      : format_(find_chat_format(options.format)), schemas_(options.tools), reasoning_(options.starts_in_reasoning) {
-    if (format_.harmony) enter_header();
-    dropping_ = reasoning_;
+      : syntax_(options.syntax != nullptr ? options.syntax : find_call_syntax(options.format)),
+        schemas_(options.tools),
+        tokenizer_(options.tokenizer),
+        marks_(text_marks(*syntax_)),
+        reasoning_(options.starts_in_reasoning),
+        dropping_(options.starts_in_reasoning) {
+    for (const CallForm& form : syntax_->forms) begins_.push_back(form.mark());
+    if (tokenizer_ != nullptr) find_tokens();
+    if (syntax_->harmony) enter_header();
   }
 
   void push(std::string_view text) {
     for (const char byte : text) step(byte);
   }
+  void push(TokenId token, std::string_view text);
+  void push_text(std::string_view text);
   void finish();
   std::vector<ChatEvent> take(bool at_end);
 
  private:
-  enum class State : uint8_t { text, open, json, list, after, name, raw, xml, tag, value, python, header };
+  enum class State : uint8_t { text, object, call, after, code, header };
+  enum class Found : uint8_t { none, maybe, found };
 
+  void find_tokens();
+  [[nodiscard]] bool is_token(std::string_view mark) const { return std::find(tokens_.begin(), tokens_.end(), mark) != tokens_.end(); }
+  // A mark that came as a token.
+  void token_mark(const std::string& mark);
   void step(char byte);
-  void plain(char byte);  // a byte that is part of no mark
-  void enter(State state) { state_ = state; }
-  [[nodiscard]] std::vector<Marker> markers() const;
+  // Whether what follows a call may go on so.
+  [[nodiscard]] bool belongs_after(const std::string& mark) const;
+  // Looks at what is held back, until more is needed to know what it is.
+  void settle();
+  [[nodiscard]] Found find_mark(const TextMark*& found) const;
+  [[nodiscard]] Found find_call(bool at_end, const CallForm*& form, CallBeginning& beginning) const;
+  [[nodiscard]] bool may_begin(size_t form) const;
   void act(Mark mark);
+  void begin(const CallForm& form, CallBeginning beginning);
+  void settle_after();
+  void after_ends();
 
   void text_byte(char byte);
-  void open_byte(char byte);
-  void json_byte(char byte);
-  void begin_json(char byte);
-  void raw_byte(char byte);
-  void name_ends();
+  void object_byte(char byte);
+  void call_byte(char byte);
   void enter_header();
   void header_ends();
-  void python_ends();
+  void code_ends();
 
   void emit_text(std::string_view text);
-  void begin_call(const std::string& name, const std::string& id = {});
+  void begin_call(const std::string& name, const std::string& id);
   void arguments(std::string_view text);
   void end_call();
-  void add_parameter();
-  // What was no call after all: its bytes are text, read again with nothing taken for a mark at their beginning.
+  // What was no call after all is text.
   void give_up();
-  void to_text() {
-    state_ = State::text;
-    dropping_ = true;
-    raw_.clear();
-    name_.clear();
-  }
+  void to_text();
 
-  const ChatFormat& format_;
+  std::shared_ptr<const CallSyntax> syntax_;
   ToolSchemas schemas_;
+  const Tokenizer* tokenizer_;
+  std::vector<TextMark> marks_;
+  std::vector<std::string> begins_;  // the marks of the forms
+  std::vector<std::string> tokens_;  // marks that are tokens of the vocabulary
+  std::deque<std::string> late_;     // of these, that came as tokens and whose text did not yet
   State state_ = State::text;
   bool reasoning_;
-  bool dropping_ = false;  // white space that comes next is not part of the text: a mark was before it
-  bool anything_ = false;  // there was text or a call
-  std::string pending_;    // may become a mark
-  std::string blanks_;     // white space that counts only if text follows
-  std::string raw_;        // all of a call while it may turn out to be none
-  std::string name_, id_, parameter_, value_, tag_;
-  bool in_id_ = false, whole_ = false;
-  bool text_parameter_ = false;
+  bool dropping_ = false;    // white space that comes next is not part of the text: a mark was before it
+  bool anything_ = false;    // there was text or a call
+  bool line_begins_ = true;  // the next byte begins a line, or the answer
+  bool fresh_ = true;        // only white space since the beginning of the answer
+  bool is_token_ = false;    // what is held back begins with a token
+  std::string pending_;      // may become a mark
+  std::string blanks_;       // white space that counts only if text follows
+  std::string raw_;          // all of a call while it may turn out to be none
+  std::string id_;
+  const CallForm* form_ = nullptr;  // of the call that is read, or was read last
+  bool any_name_ = false;           // that call's name need be none of the tools'
   std::optional<CallJson> json_;
-  bool in_list_ = false;
+  std::optional<CallReader> reader_;
+  std::vector<std::string> leftovers_;  // of the call that was read last: what may follow it
   bool calling_ = false, has_arguments_ = false;
   int64_t calls_ = 0;
   std::vector<ChatEvent> events_;
 };
 
-// --- Marks ---
+// --- Tokens ---
 
-std::vector<Marker> ChatParser::Machine::markers() const {
-  std::vector<Marker> all;
-  const auto add = [&](std::initializer_list<Marker> more) { all.insert(all.end(), more); };
-  switch (state_) {
-    case State::text:
-      if (format_.harmony) {
-        add({{"<|channel|>", Mark::header},
-             {"<|start|>", Mark::header},
-             {"<|end|>", Mark::end},
-             {"<|return|>", Mark::end},
-             {"<|call|>", Mark::end}});
-        return all;
-      }
-      all = format_.in_text;
-      add({{"<think>", Mark::reasoning_begin},
-           {"</think>", Mark::reasoning_end},
-           {"[THINK]", Mark::reasoning_begin},
-           {"[/THINK]", Mark::reasoning_end},
-           {"<seed:think>", Mark::reasoning_begin},
-           {"</seed:think>", Mark::reasoning_end}});
-      if (format_.name == "hermes") add({{"</tool_call>", Mark::calls}});
-      return all;
-    case State::open: add({kXmlFunction, {"</tool_call>", Mark::call_end}}); return all;
-    case State::after: add({{"</tool_call>", Mark::call_end}, {"<tool_call>", Mark::call}, {"</function>", Mark::call_end}}); return all;
-    case State::name:
-      add({{"[ARGS]", Mark::separator},
-           {"[CALL_ID]", Mark::call_id},
-           {"[TOOL_CALLS]", Mark::named},
-           {"<｜tool▁sep｜>", Mark::separator},
-           {"<｜tool▁call▁end｜>", Mark::call_end},
-           {"<|tool_call_argument_begin|>", Mark::separator},
-           {"<|tool_call_end|>", Mark::call_end},
-           {"<arg_key>", Mark::parameter},
-           {"</tool_call>", Mark::call_end}});
-      return all;
-    case State::raw:
-      add({{"[TOOL_CALLS]", Mark::named},
-           {"```<｜tool▁call▁end｜>", Mark::call_end},
-           {"<｜tool▁call▁end｜>", Mark::call_end},
-           {"<|tool_call_end|>", Mark::call_end},
-           {"<|call|>", Mark::call_end},
-           {"</function>", Mark::call_end},
-           {"<|end|>", Mark::call_end}});
-      return all;
-    case State::xml:
-      add({{"<parameter=", Mark::parameter},
-           {"<parameter name=\"", Mark::parameter},
-           {"<｜DSML｜parameter name=\"", Mark::parameter},
-           {"<arg_key>", Mark::parameter},
-           {"</function>", Mark::call_end},
-           {"</invoke>", Mark::call_end},
-           {"</｜DSML｜invoke>", Mark::call_end},
-           {"</tool_call>", Mark::call_end}});
-      return all;
-    case State::tag: add({{">", Mark::tag_end}, {"</arg_key>", Mark::tag_end}}); return all;
-    case State::value:
-      add({{"</parameter>", Mark::parameter_end}, {"</｜DSML｜parameter>", Mark::parameter_end}, {"</arg_value>", Mark::parameter_end}});
-      return all;
-    case State::header: add({{"<|message|>", Mark::body}}); return all;
-    case State::json:
-    case State::list:
-    case State::python: return all;
-  }
-  return all;
+void ChatParser::Machine::find_tokens() {
+  const auto note = [&](std::string_view mark) {
+    const std::optional<TokenId> token = tokenizer_->find_token(mark);
+    if (token && tokenizer_->is_added(*token)) tokens_.emplace_back(mark);
+  };
+  for (const TextMark& mark : marks_) note(mark.text);
+  for (const std::string& mark : begins_) note(mark);
 }
 
+void ChatParser::Machine::push(TokenId token, std::string_view text) {
+  const bool is_control = tokenizer_->is_control(token);
+  if (is_control) {
+    const std::string spelling(tokenizer_->token_text(token));
+    if (!tokenizer_->ends_generation(token)) token_mark(spelling);
+    return push_text(text);
+  }
+  if (!tokens_.empty() && tokenizer_->is_added(token) && is_token(tokenizer_->token_text(token))) {
+    late_.emplace_back(tokenizer_->token_text(token));
+  }
+  push_text(text);
+}
+
+// The text of a token may come with a later one.
+void ChatParser::Machine::push_text(std::string_view text) {
+  while (!late_.empty()) {
+    const size_t at = text.find(late_.front());
+    if (at == std::string_view::npos) break;
+    push(text.substr(0, at));
+    token_mark(late_.front());
+    text.remove_prefix(at + late_.front().size());
+    late_.pop_front();
+  }
+  push(text);
+}
+
+void ChatParser::Machine::token_mark(const std::string& mark) {
+  if (state_ == State::after && !belongs_after(mark)) after_ends();
+  if (state_ != State::text) {
+    for (const char byte : mark) step(byte);
+    return;
+  }
+  // What may have become a mark by its bytes is none.
+  const std::string held = std::exchange(pending_, {});
+  if (std::exchange(is_token_, false) && !held.empty()) {
+    pending_ = held + mark;
+    is_token_ = true;
+    return settle();
+  }
+  for (const char byte : held) text_byte(byte);
+  const bool is_known = is_token(mark) ||
+                        std::any_of(begins_.begin(), begins_.end(), [&](const std::string& each) { return each.starts_with(mark); }) ||
+                        std::any_of(marks_.begin(), marks_.end(), [&](const TextMark& each) { return each.text.starts_with(mark); });
+  if (!is_known) return;
+  pending_ = mark;
+  is_token_ = true;
+  settle();
+}
+
+bool ChatParser::Machine::belongs_after(const std::string& mark) const {
+  const auto begins_so = [&](const std::string& text) { return text.starts_with(mark); };
+  return std::any_of(leftovers_.begin(), leftovers_.end(), begins_so) ||
+         (form_ != nullptr && (begins_so(form_->begin) || begins_so(form_->call_begin)));
+}
+
+// --- Marks ---
+
 void ChatParser::Machine::step(char byte) {
-  pending_ += byte;
-  while (!pending_.empty()) {
-    bool partial = false;
-    const std::vector<Marker> all = markers();
-    for (const Marker& marker : all) {
-      if (marker.text == pending_) {
-        raw_ += std::exchange(pending_, {});
-        act(marker.mark);
-        return;
-      }
-      partial = partial || marker.text.starts_with(pending_);
+  switch (state_) {
+    case State::text: pending_ += byte; return settle();
+    case State::object: return object_byte(byte);
+    case State::call: return call_byte(byte);
+    case State::after: pending_ += byte; return settle_after();
+    case State::code: raw_ += byte; return;
+    case State::header:
+      raw_ += byte;
+      if (raw_.ends_with("<|message|>")) header_ends();
+      return;
+  }
+}
+
+ChatParser::Machine::Found ChatParser::Machine::find_mark(const TextMark*& found) const {
+  Found result = Found::none;
+  for (const TextMark& mark : marks_) {
+    const bool needs_token = is_token(mark.text) || (tokenizer_ != nullptr && mark.mark == Mark::noise);
+    if (!is_token_ && needs_token) continue;
+    if (pending_ == mark.text) {
+      found = &mark;
+      return Found::found;
     }
-    if (partial) return;
-    const char first = pending_.front();
-    pending_.erase(0, 1);
-    plain(first);
+    if (mark.text.starts_with(pending_)) result = Found::maybe;
+  }
+  return result;
+}
+
+bool ChatParser::Machine::may_begin(size_t form) const {
+  if (syntax_->forms[form].only_at_start) return fresh_ && !anything_ && !reasoning_;
+  if (tokenizer_ == nullptr || is_token_) return true;
+  return !is_token(begins_[form]) && (line_begins_ || fresh_);
+}
+
+// The first form that fits, or still may: it decides for those behind it.
+ChatParser::Machine::Found ChatParser::Machine::find_call(bool at_end, const CallForm*& form, CallBeginning& beginning) const {
+  if (syntax_->harmony) return Found::none;
+  const bool any_name = tokenizer_ == nullptr || is_token_ || schemas_.empty();
+  for (size_t index = 0; index < syntax_->forms.size(); ++index) {
+    if (!may_begin(index)) continue;
+    form = &syntax_->forms[index];
+    beginning = match_beginning(*form, pending_, {.first = true, .names = any_name ? nullptr : &schemas_, .at_end = at_end});
+    if (beginning.state == CallBeginning::State::found) return Found::found;
+    if (beginning.state == CallBeginning::State::maybe && !at_end) return Found::maybe;
+  }
+  return Found::none;
+}
+
+void ChatParser::Machine::settle() {
+  while (!pending_.empty() && state_ == State::text) {
+    const TextMark* mark = nullptr;
+    const Found as_mark = find_mark(mark);
+    if (as_mark == Found::found) {
+      pending_.clear();
+      is_token_ = false;
+      act(mark->mark);
+      continue;
+    }
+    const CallForm* form = nullptr;
+    CallBeginning beginning;
+    const Found as_call = find_call(false, form, beginning);
+    if (as_call == Found::found) {
+      begin(*form, std::move(beginning));
+      continue;
+    }
+    if (as_mark == Found::maybe || as_call == Found::maybe) return;
+    // Llama's <|python_tag|> with no call behind it.
+    const bool is_code = std::any_of(syntax_->forms.begin(), syntax_->forms.end(), [&](const CallForm& each) {
+      return each.code && pending_.starts_with(each.begin) && (tokenizer_ == nullptr || is_token_);
+    });
+    if (is_code) {
+      raw_ = std::exchange(pending_, {});
+      state_ = State::code;
+      return;
+    }
+    // A token's text is one piece.
+    size_t length = 1;
+    if (std::exchange(is_token_, false)) {
+      for (const std::string& token : tokens_) {
+        if (pending_.starts_with(token)) length = std::max(length, token.size());
+      }
+    }
+    const std::string plain = pending_.substr(0, length);
+    pending_.erase(0, length);
+    for (const char byte : plain) text_byte(byte);
   }
 }
 
@@ -188,232 +314,134 @@ void ChatParser::Machine::act(Mark mark) {
       // A block that the prompt has opened may be opened again; an end without a beginning ends what was there.
       reasoning_ = mark == Mark::reasoning_begin;
       blanks_.clear();
+      fresh_ = true;
       return to_text();
-    case Mark::calls: blanks_.clear(); return to_text();
-    case Mark::call:
-    case Mark::python: {
-      if (state_ == State::after) raw_ = "<tool_call>";
-      blanks_ = state_ == State::text ? blanks_ : "";
-      if (state_ == State::text) raw_ = std::exchange(blanks_, {}) + raw_;
-      return enter(mark == Mark::call ? State::open : State::python);
-    }
-    case Mark::named:
-      if (state_ == State::name) name_ends();
-      if (calling_) end_call();
-      if (state_ == State::text) raw_ = std::exchange(blanks_, {}) + raw_;
-      blanks_.clear();
-      name_.clear();
-      id_.clear();
-      in_id_ = false;
-      return enter(State::name);
-    case Mark::function:
-      if (state_ == State::text) raw_ = std::exchange(blanks_, {}) + raw_;
-      name_.clear();
-      tag_ = "function";
-      return enter(State::tag);
-    case Mark::call_id: in_id_ = true; return;
-    case Mark::separator:
-      // DeepSeek R1 writes "function", the separator, and only then the name.
-      if (trimmed(name_) == "function") {
-        name_.clear();
-        return;
-      }
-      return name_ends();
-    case Mark::parameter:
-      if (state_ == State::name) name_ends();
-      if (!calling_) return give_up();
-      parameter_.clear();
-      text_parameter_ = false;
-      tag_ = "parameter";
-      return enter(State::tag);
-    case Mark::tag_end: {
-      std::string& name = tag_ == "function" ? name_ : parameter_;
-      if (const size_t quote = name.find('"'); quote != std::string::npos) {
-        text_parameter_ = name.find("string=\"true\"", quote) != std::string::npos;
-        name.resize(quote);
-      }
-      name = trimmed(name);
-      if (tag_ == "parameter") {
-        value_.clear();
-        return enter(State::value);
-      }
-      if (name.empty()) return give_up();
-      begin_call(name_);
-      return enter(State::xml);
-    }
-    case Mark::parameter_end: add_parameter(); return enter(State::xml);
-    case Mark::call_end:
-      if (state_ == State::name) name_ends();
-      if (state_ == State::open) return give_up();
-      if (calling_) end_call();
-      blanks_.clear();
-      to_text();
-      return;
+    case Mark::noise: blanks_.clear(); return to_text();
     case Mark::header: blanks_.clear(); return enter_header();
-    case Mark::body: return header_ends();
     case Mark::end:
       blanks_.clear();
       reasoning_ = false;
+      fresh_ = true;
       return to_text();
   }
 }
 
-// --- Bytes that are no mark ---
-
-void ChatParser::Machine::plain(char byte) {
-  if (state_ != State::text && state_ != State::after) raw_ += byte;
-  switch (state_) {
-    case State::text: return text_byte(byte);
-    case State::open: return open_byte(byte);
-    case State::json: return json_byte(byte);
-    case State::list:
-      if (byte == '{') return begin_json(byte);
-      if (byte == ']') {
-        in_list_ = false;
-        return enter(State::after);
-      }
-      if (!is_json_blank(byte) && byte != ',') give_up();
-      return;
-    case State::after:
-      if (is_json_blank(byte) || byte == ';') return;
-      if (byte == '{') {
-        raw_ = byte;
-        return begin_json(byte);
-      }
-      to_text();
-      return text_byte(byte);
-    case State::name:
-      if (in_id_) {
-        id_ += byte;
-      } else if (byte == '{' || (byte == '[' && trimmed(name_).empty())) {
-        if (byte == '[') {
-          in_list_ = true;
-          return enter(State::list);
-        }
-        if (trimmed(name_).empty()) return begin_json(byte);
-        name_ends();
-        raw_byte(byte);
-      } else {
-        name_ += byte;
-        const bool lines_end_names = format_.name == "deepseek" || format_.name == "hermes";
-        if (byte == '\n' && lines_end_names && !trimmed(name_).empty()) name_ends();
-      }
-      return;
-    case State::raw: return raw_byte(byte);
-    case State::xml:
-      if (byte == '{' && !has_arguments_) {
-        enter(State::raw);
-        raw_byte(byte);
-      }
-      return;
-    case State::tag: (tag_ == "function" ? name_ : parameter_) += byte; return;
-    case State::value: value_ += byte; return;
-    case State::python:
-      if (byte == '{' && trimmed(std::string_view(raw_).substr(std::string_view("<|python_tag|>").size())) == "{") return begin_json(byte);
-      return;
-    case State::header: return;
+void ChatParser::Machine::begin(const CallForm& form, CallBeginning beginning) {
+  form_ = &form;
+  any_name_ = tokenizer_ == nullptr || is_token_ || schemas_.empty() || state_ == State::after;
+  is_token_ = false;
+  const std::string rest = pending_.substr(beginning.length);
+  pending_.resize(beginning.length);
+  if (form.is_object) {
+    raw_ = std::exchange(pending_, {});
+    json_.emplace();
+    (void)json_->feed('{');
+    state_ = State::object;
+    id_ = beginning.id;
+  } else {
+    pending_.clear();
+    state_ = State::call;
+    reader_.emplace(form, schemas_, beginning.name);
+    begin_call(beginning.name, beginning.id);
   }
+  push(rest);
 }
+
+// --- Text ---
 
 void ChatParser::Machine::text_byte(char byte) {
   if (is_json_blank(byte)) {
     if (!dropping_) blanks_ += byte;
+    line_begins_ = byte == '\n';
     return;
-  }
-  if (byte == '{' && format_.leading_json && !anything_ && !reasoning_) {
-    raw_ = std::exchange(blanks_, {}) + byte;
-    whole_ = true;
-    return begin_json(byte);
   }
   emit_text(std::exchange(blanks_, {}));
   emit_text(std::string_view(&byte, 1));
   dropping_ = false;
-  anything_ = true;
+  line_begins_ = fresh_ = false;
+  anything_ = anything_ || !reasoning_;
 }
 
-// Behind <tool_call>.
-void ChatParser::Machine::open_byte(char byte) {
-  if (is_json_blank(byte)) return;
-  if (byte == '{') return begin_json(byte);
-  if (byte == '[') {
-    in_list_ = true;
-    return enter(State::list);
-  }
-  name_ = byte;
-  in_id_ = false;
-  enter(State::name);
-}
+// --- Calls ---
 
-void ChatParser::Machine::begin_json(char byte) {
-  json_.emplace();
-  (void)json_->feed(byte);
-  enter(State::json);
-}
-
-void ChatParser::Machine::json_byte(char byte) {
+// A call as one object: its name may come late.
+void ChatParser::Machine::object_byte(char byte) {
+  raw_ += byte;
   const CallJson::Progress progress = json_->feed(byte);
-  if (!calling_ && json_->name() && (!json_->name()->empty())) {
+  const bool is_named = json_->name() && !json_->name()->empty();
+  if (!calling_ && is_named && !any_name_ && !schemas_.has(*json_->name())) return give_up();
+  if (!calling_ && is_named) {
     // An id may follow the name: it is waited for only as long as nothing else is known.
     std::string more = json_->take_arguments();
     if (!more.empty() || progress != CallJson::Progress::more) {
-      begin_call(*json_->name(), json_->id());
+      begin_call(*json_->name(), json_->id().empty() ? id_ : json_->id());
       arguments(more);
     }
   } else if (calling_) {
     arguments(json_->take_arguments());
   }
   if (progress == CallJson::Progress::more) {
-    if (whole_ && !calling_ && !json_->may_be_call()) give_up();
+    if (!calling_ && !json_->may_be_call()) give_up();
     return;
   }
   if (!calling_) return give_up();
-  end_call();
-  whole_ = false;
   json_.reset();
-  if (progress == CallJson::Progress::bad) {
-    to_text();
-    return text_byte(byte);
-  }
   raw_.clear();
-  enter(in_list_ ? State::list : State::after);
+  end_call();
+  if (progress != CallJson::Progress::bad) return;
+  after_ends();
+  step(byte);
 }
 
-void ChatParser::Machine::name_ends() {
-  std::string name(trimmed(name_));
-  std::string id(trimmed(id_));
-  // "functions.get_weather:0": Kimi's ids say the name.
-  if (format_.name == "kimi") {
-    id = name;
-    if (const size_t colon = name.rfind(':'); colon != std::string::npos) name.resize(colon);
-    if (name.starts_with("functions.")) name.erase(0, std::string_view("functions.").size());
-  }
-  if (name.empty()) return give_up();
-  begin_call(name, id);
-  enter(format_.name == "hermes" ? State::xml : State::raw);
+void ChatParser::Machine::call_byte(char byte) {
+  const CallReader::Progress progress = reader_->feed(byte);
+  arguments(reader_->take_arguments());
+  if (progress == CallReader::Progress::more) return;
+  reader_.reset();
+  end_call();
+  if (progress == CallReader::Progress::behind) step(byte);
 }
 
-void ChatParser::Machine::raw_byte(char byte) {
-  if (is_json_blank(byte)) {
-    if (has_arguments_) blanks_ += byte;
-    return;
+// Behind a call: what the form has between two and at the end, and another call.
+void ChatParser::Machine::settle_after() {
+  while (!pending_.empty() && state_ == State::after) {
+    if (is_json_blank(pending_.front())) {
+      if (pending_.front() == '\n') line_begins_ = true;
+      pending_.erase(0, 1);
+      continue;
+    }
+    bool maybe = false, swallowed = false;
+    for (const std::string& leftover : leftovers_) {
+      if (pending_ == leftover) swallowed = true;
+      maybe = maybe || (leftover.size() > pending_.size() && leftover.starts_with(pending_));
+    }
+    for (const bool first : {false, true}) {
+      if (syntax_->harmony || (first && form_->begin.empty())) continue;
+      const bool any_name = any_name_;
+      CallBeginning next = match_beginning(*form_, pending_, {.first = first, .names = any_name ? nullptr : &schemas_});
+      if (next.state == CallBeginning::State::found) return begin(*form_, std::move(next));
+      maybe = maybe || next.state == CallBeginning::State::maybe;
+    }
+    if (maybe) return;
+    if (swallowed) {
+      pending_.clear();
+      continue;
+    }
+    after_ends();
   }
-  // A fence around the arguments is not part of them.
-  value_ += byte;
-  if (!has_arguments_) {
-    constexpr std::string_view kFence = "```json";
-    if (kFence.starts_with(value_)) return;
-    arguments(value_.starts_with(kFence) ? std::string_view(value_).substr(kFence.size()) : value_);
-    return;
-  }
-  arguments(std::exchange(blanks_, {}));
-  arguments(std::string_view(&byte, 1));
+}
+
+void ChatParser::Machine::after_ends() {
+  const std::string rest = std::exchange(pending_, {});
+  to_text();
+  push(rest);
 }
 
 // --- gpt-oss ---
 
 void ChatParser::Machine::enter_header() {
   raw_.clear();
-  enter(State::header);
+  state_ = State::header;
 }
 
 // "<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>"
@@ -425,44 +453,22 @@ void ChatParser::Machine::header_ends() {
   std::string name = header.substr(to + 3);
   name.resize(std::min(name.find_first_of(" <\n\t"), name.size()));
   if (name.starts_with("functions.")) name.erase(0, std::string_view("functions.").size());
-  begin_call(name);
-  enter(State::raw);
+  static const CallForm kArguments{.call_end = "<|call|>", .end = "<|end|>"};
+  form_ = &kArguments;
+  any_name_ = true;
+  reader_.emplace(kArguments, schemas_, name);
+  state_ = State::call;
+  begin_call(name, "");
 }
 
-// --- Llama 3's <|python_tag|> ---
+// --- Llama 3's code ---
 
-// name.call(key="value", …), or code.
-void ChatParser::Machine::python_ends() {
-  const std::string_view text = trimmed(std::string_view(raw_).substr(std::min(raw_.find("<|python_tag|>") + 14, raw_.size())));
-  const size_t call = text.find(".call(");
-  const bool is_name = call != std::string_view::npos && text.substr(0, call).find_first_of(" \n=(\"'") == std::string_view::npos;
-  if (!is_name || !text.ends_with(')')) {
-    if (text.empty()) return give_up();
-    begin_call("python");
-    arguments(json_text(Json{{"code", text}}));
-    return end_call();
-  }
-  begin_call(std::string(text.substr(0, call)));
-  Json values = Json::object();
-  std::string_view rest = text.substr(call + 6, text.size() - call - 7);
-  while (!rest.empty()) {
-    const size_t equals = rest.find('=');
-    if (equals == std::string_view::npos) break;
-    const std::string key(trimmed(rest.substr(0, equals)));
-    rest = trimmed(rest.substr(equals + 1));
-    size_t end = 0;
-    if (rest.starts_with('"')) {
-      for (end = 1; end < rest.size() && rest[end] != '"'; ++end) end += rest[end] == '\\' ? 1 : 0;
-      end = std::min(end + 1, rest.size());
-    } else {
-      end = std::min(rest.find(','), rest.size());
-    }
-    Json value = parse_ordered_json(rest.substr(0, end));
-    values[key] = value.is_discarded() ? Json(std::string(trimmed(rest.substr(0, end)))) : std::move(value);
-    rest.remove_prefix(end);
-    while (!rest.empty() && (rest.front() == ',' || is_json_blank(rest.front()))) rest.remove_prefix(1);
-  }
-  arguments(json_text(values));
+void ChatParser::Machine::code_ends() {
+  const size_t mark = raw_.find('>');
+  const std::string_view text = trimmed(std::string_view(raw_).substr(std::min(mark == std::string::npos ? 0 : mark + 1, raw_.size())));
+  if (text.empty()) return give_up();
+  begin_call("python", "");
+  arguments(json_text(nlohmann::ordered_json{{"code", text}}));
   end_call();
 }
 
@@ -479,7 +485,6 @@ void ChatParser::Machine::begin_call(const std::string& name, const std::string&
   calling_ = true;
   has_arguments_ = false;
   anything_ = true;
-  value_.clear();
   blanks_.clear();
   events_.push_back(
       {.kind = ChatEventKind::call_begin, .call = calls_, .id = id.empty() ? fmt::format("call_{}", calls_) : id, .name = name});
@@ -494,78 +499,83 @@ void ChatParser::Machine::arguments(std::string_view text) {
 }
 
 void ChatParser::Machine::end_call() {
-  if (state_ == State::xml && has_arguments_) arguments("}");
   if (!has_arguments_) arguments("{}");
   events_.push_back({.kind = ChatEventKind::call_end, .call = calls_});
   ++calls_;
   calling_ = false;
-  value_.clear();
   blanks_.clear();
+  pending_.clear();
+  leftovers_.clear();
+  if (form_ == nullptr) return to_text();
+  std::string_view call_end = form_->call_end;
+  if (form_->is_object) call_end.remove_prefix(std::min(call_end.rfind('}') + 1, call_end.size()));
+  for (const std::string_view text :
+       {call_end, std::string_view(form_->between), std::string_view(form_->end), std::string_view(form_->turn_end)}) {
+    for (const std::string_view piece : solid_pieces(text)) leftovers_.emplace_back(piece);
+  }
+  line_begins_ = false;
+  state_ = State::after;
 }
 
-// XML says nothing of types: the schema does, or what the text looks like.
-void ChatParser::Machine::add_parameter() {
-  std::string_view value = value_;
-  if (value.starts_with("<arg_value>")) value.remove_prefix(std::string_view("<arg_value>").size());
-  if (const std::string_view bare = trimmed(value); bare.starts_with("<arg_value>"))
-    value = bare.substr(std::string_view("<arg_value>").size());
-  if (value.starts_with('\n')) value.remove_prefix(1);
-  if (value.ends_with('\n')) value.remove_suffix(1);
-  const auto quoted = [](std::string_view text) { return json_text(Json(std::string(text))); };
-  const bool text = text_parameter_ || schemas_.is_text(std::string(trimmed(name_)), parameter_) || !is_json(value);
-  const std::string field = quoted(parameter_) + ": " + (text ? quoted(value) : std::string(trimmed(value)));
-  arguments((has_arguments_ ? ", " : "{") + field);
-  value_.clear();
+void ChatParser::Machine::to_text() {
+  state_ = State::text;
+  dropping_ = true;
+  line_begins_ = line_begins_ || fresh_;
+  raw_.clear();
 }
 
 void ChatParser::Machine::give_up() {
   const std::string text = std::exchange(raw_, {});
-  whole_ = in_list_ = false;
   json_.reset();
   state_ = State::text;
-  dropping_ = false;
+  dropping_ = fresh_ = false;
+  line_begins_ = text.ends_with('\n');
   anything_ = true;
-  name_.clear();
-  blanks_.clear();
+  emit_text(std::exchange(blanks_, {}));
   emit_text(text);
 }
 
 void ChatParser::Machine::finish() {
-  // What may have become a mark is none.
-  const std::string rest = std::exchange(pending_, {});
-  for (const char byte : rest) plain(byte);
+  while (state_ == State::text && !pending_.empty()) {
+    // What may have become a mark is none; what may be a whole name is one.
+    const CallForm* form = nullptr;
+    CallBeginning beginning;
+    if (find_call(true, form, beginning) == Found::found) {
+      begin(*form, std::move(beginning));
+      break;
+    }
+    is_token_ = false;
+    text_byte(pending_.front());
+    const std::string rest = pending_.substr(1);
+    pending_.clear();
+    push(rest);
+  }
   switch (state_) {
     case State::text: emit_text(std::exchange(blanks_, {})); break;
-    case State::name:
-      if (trimmed(name_).empty()) {
-        give_up();
-      } else {
-        name_ends();
-      }
-      break;
-    case State::python: python_ends(); break;
-    case State::open:
-    case State::list:
-      if (!calling_) give_up();
-      break;
-    case State::tag:
-    case State::json:
-      if (!calling_ && json_ && json_->name() && !json_->name()->empty()) {
-        begin_call(*json_->name(), json_->id());
+    case State::object:
+      if (!calling_ && json_->name() && !json_->name()->empty() && (any_name_ || schemas_.has(*json_->name()))) {
+        begin_call(*json_->name(), json_->id().empty() ? id_ : json_->id());
       } else if (!calling_) {
         give_up();
       }
       break;
+    case State::call:
+      reader_->finish();
+      arguments(reader_->take_arguments());
+      break;
+    case State::after:
+      if (!pending_.empty()) {
+        const bool is_leftover =
+            std::any_of(leftovers_.begin(), leftovers_.end(), [&](const std::string& leftover) { return leftover.starts_with(pending_); });
+        const std::string rest = std::exchange(pending_, {});
+        to_text();
+        if (!is_leftover) {
+          for (const char byte : rest) text_byte(byte);
+        }
+      }
+      break;
+    case State::code: code_ends(); break;
     case State::header: give_up(); break;
-    case State::value:
-      add_parameter();
-      state_ = State::xml;
-      break;
-    case State::raw:
-      if (!has_arguments_ && value_ != "```json") arguments(value_);
-      break;
-    case State::xml:
-    case State::after: break;
   }
   if (calling_) end_call();
 }
@@ -588,7 +598,12 @@ ChatParser::ChatParser(const ChatParserOptions& options) : machine_(std::make_un
 ChatParser::~ChatParser() = default;
 
 std::vector<ChatEvent> ChatParser::push(std::string_view text) {
-  machine_->push(text);
+  machine_->push_text(text);
+  return machine_->take(false);
+}
+
+std::vector<ChatEvent> ChatParser::push(TokenId token, std::string_view text) {
+  machine_->push(token, text);
   return machine_->take(false);
 }
 
@@ -597,9 +612,11 @@ std::vector<ChatEvent> ChatParser::finish() {
   return machine_->take(true);
 }
 
-bool ends_in_reasoning(std::string_view prompt) {
+bool ends_in_reasoning(std::string_view prompt, const CallSyntax& syntax) {
   prompt = trimmed(prompt);
-  return prompt.ends_with("<think>") || prompt.ends_with("[THINK]") || prompt.ends_with("<seed:think>");
+  const std::string_view own = trimmed(syntax.reasoning_begin);
+  return prompt.ends_with("<think>") || prompt.ends_with("[THINK]") || prompt.ends_with("<seed:think>") ||
+         (!own.empty() && prompt.ends_with(own));
 }
 
 }  // namespace wick

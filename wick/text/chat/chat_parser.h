@@ -11,7 +11,12 @@
 #include <string_view>
 #include <vector>
 
+#include "wick/text/chat/call_form.h"
+#include "wick/text/tokenizer/vocabulary.h"
+
 namespace [[gnu::visibility("default")]] wick {
+
+class Tokenizer;
 
 enum class ChatEventKind : uint8_t { content, reasoning, call_begin, arguments, call_end };
 
@@ -26,19 +31,22 @@ struct ChatEvent {
 };
 
 struct ChatParserOptions {
-  // "hermes" (also qwen3, its XML form and GLM's), "llama3", "mistral", "deepseek", "kimi", "minimax", "gpt-oss", "plain" (no calls).
+  // A name of chat_formats(): "hermes" (also Qwen's XML form and GLM's), "llama3" … "plain" (no calls).
   std::string format = "hermes";
+  // Instead of the format: what was read from a template.
+  std::shared_ptr<const CallSyntax> syntax = {};
   // The prompt has opened a reasoning block already.
   bool starts_in_reasoning = false;
   // JSON, as in ChatPrompt: tells which parameters of calls in XML are texts. Empty: what is JSON is taken for JSON.
   std::string tools = {};
+  // The vocabulary that the text was written in; it must live longer. A mark that is one of its tokens is read where the token comes, not
+  // where a text is spelled so. A mark that is none begins a call only at the beginning of a line or of the answer, and only with the name
+  // of one of `tools` behind it. Without a vocabulary each text that is spelled like a mark is the mark.
+  const Tokenizer* tokenizer = nullptr;
 };
 
-// The format that a model with this chat template writes.
-[[nodiscard]] std::string detect_chat_format(std::string_view template_source);
-[[nodiscard]] std::vector<std::string_view> chat_formats();
-// Whether a prompt of that format ends inside of a reasoning block.
-[[nodiscard]] bool ends_in_reasoning(std::string_view prompt);
+// Whether a prompt ends inside of a reasoning block, for a model that writes in this syntax.
+[[nodiscard]] bool ends_in_reasoning(std::string_view prompt, const CallSyntax& syntax);
 
 class ChatParser {
  public:
@@ -50,6 +58,8 @@ class ChatParser {
 
   // Takes more of the text; what is known of it now, neighbouring texts joined.
   [[nodiscard]] std::vector<ChatEvent> push(std::string_view text);
+  // Takes a token of options.tokenizer, and the text that it added, which may be late.
+  [[nodiscard]] std::vector<ChatEvent> push(TokenId token, std::string_view text);
   // The end of the text: what was held back. A call that has begun ends; one that never got a name is text.
   [[nodiscard]] std::vector<ChatEvent> finish();
 

@@ -3,9 +3,14 @@
 #include <fmt/chrono.h>
 
 #include <algorithm>
+#include <array>
 #include <ctime>
+#include <mutex>
 
 #include "wick/base/fail.h"
+#include "wick/base/json.h"
+#include "wick/text/chat/call_detection.h"
+#include "wick/text/chat/call_ids.h"
 #include "wick/text/jinja/json_text.h"
 #include "wick/text/jinja/parser.h"
 #include "wick/text/jinja/renderer.h"
@@ -17,6 +22,8 @@ struct ChatTemplate::Parsed {
   std::string source;
   std::string name;
   std::shared_ptr<const jinja::Tree> tree;
+  std::once_flag probed;
+  TemplateTraits traits;
 };
 
 namespace {
@@ -46,9 +53,11 @@ Value parse_field(Budget& budget, const char* field, std::string_view json) {
   }
 }
 
+constexpr std::array<const char*, 3> kReasoningNames = {"reasoning_content", "thinking", "reasoning"};
+
 class PromptValues {
  public:
-  PromptValues(Budget& budget, bool parse_arguments) : budget_(budget), parse_arguments_(parse_arguments) {}
+  PromptValues(Budget& budget, const PromptStyle& style) : budget_(budget), style_(style) {}
 
   Value messages(const std::vector<ChatMessage>& messages) {
     Values items;
@@ -66,12 +75,13 @@ class PromptValues {
     if (!message.content_parts.empty()) {
       set(*dict, "content", parse_field(budget_, "content", message.content_parts));
     } else {
-      set(*dict, "content", message.content ? text(*message.content) : Value());
+      const std::string content = message.content.value_or("");
+      const bool is_none = style_.null_content && content.empty() && !message.tool_calls.empty();
+      set(*dict, "content", is_none ? Value() : text(content));
     }
-    // The names that templates know it by, as transformers fills them.
+    // The names that templates know it by.
     if (!message.reasoning.empty()) {
-      set(*dict, "reasoning_content", text(message.reasoning));
-      set(*dict, "thinking", text(message.reasoning));
+      for (const char* const name : kReasoningNames) set(*dict, name, text(message.reasoning));
     }
     if (!message.tool_calls.empty()) {
       Values calls;
@@ -87,7 +97,7 @@ class PromptValues {
     auto function = std::make_shared<Dict>(&budget_);
     set(*function, "name", text(call.name));
     const std::string& json = call.arguments.empty() ? kNoArguments : call.arguments;
-    set(*function, "arguments", parse_arguments_ ? arguments(json) : text(json));
+    set(*function, "arguments", style_.text_arguments ? text(json) : arguments(json));
     auto dict = std::make_shared<Dict>(&budget_);
     if (!call.id.empty()) set(*dict, "id", text(call.id));
     set(*dict, "type", text("function"));
@@ -106,21 +116,66 @@ class PromptValues {
 
   static inline const std::string kNoArguments = "{}";
   Budget& budget_;
-  bool parse_arguments_;
+  PromptStyle style_;
 };
 
-Variables variables_of(Renderer& renderer, const ChatPrompt& prompt, bool parse_arguments) {
+// What only the caller of render() says.
+void check_variables(const Value& variables) {
+  static constexpr std::array<std::string_view, 5> kOwn = {"messages", "tools", "add_generation_prompt", "bos_token", "eos_token"};
+  if (!variables.is(jinja::Kind::dict)) fail(ErrorCode::invalid_argument, "template variables: not a JSON object");
+  for (const auto& [key, value] : variables.dict().entries) {
+    if (std::find(kOwn.begin(), kOwn.end(), key.text()) == kOwn.end()) continue;
+    fail(ErrorCode::invalid_argument, "template variables: '{}' cannot be replaced; give it in the request itself", key.text());
+  }
+}
+
+// Empty descriptions where there are none: templates concatenate them.
+void complete_schema(nlohmann::ordered_json& schema, int depth) {
+  if (!schema.is_object() || depth > 16) return;
+  const auto properties = schema.find("properties");
+  if (properties != schema.end() && properties->is_object()) {
+    for (auto& [name, property] : properties->items()) {
+      if (property.is_object() && !property.contains("description")) property["description"] = "";
+      complete_schema(property, depth + 1);
+    }
+  }
+  if (schema.contains("items")) complete_schema(schema["items"], depth + 1);
+}
+
+std::string completed_tools(const std::string& tools) {
+  nlohmann::ordered_json list = parse_ordered_json(tools);
+  if (!list.is_array()) return tools;
+  for (auto& tool : list) {
+    if (!tool.is_object()) continue;
+    auto& function = tool.contains("function") && tool["function"].is_object() ? tool["function"] : tool;
+    if (!function.contains("description") || !function["description"].is_string()) function["description"] = "";
+    if (!function.contains("parameters") || !function["parameters"].is_object()) {
+      function["parameters"] = {{"type", "object"}, {"properties", nlohmann::ordered_json::object()}};
+    }
+    auto& schema = function["parameters"];
+    if (!schema.contains("type")) schema["type"] = "object";
+    if (!schema.contains("properties")) schema["properties"] = nlohmann::ordered_json::object();
+    if (!schema.contains("required")) schema["required"] = nlohmann::ordered_json::array();
+    complete_schema(schema, 0);
+  }
+  return json_text(list);
+}
+
+Variables variables_of(Renderer& renderer, const ChatPrompt& prompt, const PromptStyle& style) {
   Budget& budget = renderer.budget();
   Variables variables;
-  variables.emplace_back("messages", PromptValues(budget, parse_arguments).messages(prompt.messages));
-  variables.emplace_back("tools", prompt.tools.empty() ? Value() : parse_field(budget, "tools", prompt.tools));
+  variables.emplace_back("messages", PromptValues(budget, style).messages(prompt.messages));
+  const std::string& tools = prompt.tools;
+  variables.emplace_back("tools",
+                         tools.empty() ? Value() : parse_field(budget, "tools", style.complete_tools ? completed_tools(tools) : tools));
   variables.emplace_back("documents", Value());
   variables.emplace_back("add_generation_prompt", Value::boolean(prompt.add_generation_prompt));
-  if (!prompt.bos_token.empty()) variables.emplace_back("bos_token", jinja::make_text(budget, prompt.bos_token));
-  if (!prompt.eos_token.empty()) variables.emplace_back("eos_token", jinja::make_text(budget, prompt.eos_token));
+  // A token that the model has not is the empty text.
+  variables.emplace_back("bos_token", jinja::make_text(budget, prompt.bos_token));
+  variables.emplace_back("eos_token", jinja::make_text(budget, prompt.eos_token));
   if (!prompt.variables.empty()) {
     const Value more = parse_field(budget, "template variables", prompt.variables);
-    if (!more.is(jinja::Kind::dict)) fail(ErrorCode::invalid_argument, "template variables: not a JSON object");
+    check_variables(more);
     for (const auto& [key, value] : more.dict().entries) variables.emplace_back(key.text(), value);
   }
   return variables;
@@ -130,7 +185,7 @@ Variables variables_of(Renderer& renderer, const ChatPrompt& prompt, bool parse_
 Value with_reasoning(Budget& budget, const Value& message) {
   if (!message.is(jinja::Kind::dict)) return message;
   const Value* reasoning = nullptr;
-  for (const char* name : {"reasoning_content", "thinking", "reasoning"}) {
+  for (const char* const name : kReasoningNames) {
     const Value* value = message.dict().find(std::string_view(name));
     if (reasoning == nullptr && value != nullptr && !value->is(jinja::Kind::none)) reasoning = value;
   }
@@ -187,7 +242,7 @@ namespace {
 
 // Runs once; what the template raised is left in `raised`.
 template <class MakeVariables>
-std::optional<std::string> try_render(Renderer& renderer, MakeVariables&& make_variables, jinja::Raised& raised) {
+std::optional<std::string> try_render_with(Renderer& renderer, MakeVariables&& make_variables, jinja::Raised& raised) {
   try {
     const Variables variables = make_variables(renderer);
     return renderer.render(variables);
@@ -205,26 +260,110 @@ std::optional<std::string> try_render(Renderer& renderer, MakeVariables&& make_v
 
 }  // namespace
 
+namespace {
+
+// Styles to try, the likeliest first.
+std::vector<PromptStyle> styles_for(const PromptStyle& own, const ChatPrompt& prompt) {
+  std::vector<PromptStyle> styles = {own};
+  const bool has_calls = has_tool_calls(prompt);
+  for (const bool llama_cpp : {own.llama_cpp, !own.llama_cpp}) {
+    for (const bool complete_tools : {false, true}) {
+      if (complete_tools && prompt.tools.empty()) continue;
+      for (const bool text_arguments : {own.text_arguments, !own.text_arguments}) {
+        if (text_arguments != own.text_arguments && !has_calls) continue;
+        styles.push_back({llama_cpp, text_arguments, own.null_content, complete_tools});
+      }
+    }
+  }
+  styles.erase(styles.begin() + 1);  // the template's own again
+  return styles;
+}
+
+// For a template that writes calls but lists no tools: they are described before the conversation.
+std::string tools_as_text(const std::string& tools) {
+  std::string text = "You may call these tools:\n";
+  for (const auto& tool : parse_ordered_json(tools)) {
+    text += json_text(tool.is_object() && tool.contains("function") ? tool["function"] : tool) + "\n";
+  }
+  return text;
+}
+
+void describe_tools(ChatPrompt& prompt) {
+  const std::string text = tools_as_text(prompt.tools);
+  std::vector<ChatMessage>& messages = prompt.messages;
+  if (!messages.empty() && messages.front().role == "system") {
+    messages.front().content = messages.front().content.value_or("") + "\n\n" + text;
+  } else {
+    messages.insert(messages.begin(), {.role = "system", .content = text});
+  }
+}
+
+}  // namespace
+
+const TemplateTraits& ChatTemplate::traits() const {
+  std::call_once(parsed_->probed, [&] {
+    ChatTemplate prober = *this;
+    constexpr ChatTemplateLimits kOfProbes{.steps = 500'000, .output_bytes = 4 << 20, .value_bytes = 32 << 20};
+    prober.set_limits({.steps = std::min(limits_.steps, kOfProbes.steps),
+                       .output_bytes = std::min(limits_.output_bytes, kOfProbes.output_bytes),
+                       .value_bytes = std::min(limits_.value_bytes, kOfProbes.value_bytes)});
+    parsed_->traits = probe_template(prober);
+  });
+  return parsed_->traits;
+}
+
 std::string ChatTemplate::render(const ChatPrompt& prompt) const {
+  ChatPrompt changed;
+  const ChatPrompt* given = &prompt;
+  PromptStyle style;
+  if (!prompt.tools.empty() || has_tool_calls(prompt)) {
+    style = traits().style;
+    changed = prompt;
+    given = &changed;
+    rewrite_call_ids(traits().syntax->ids, changed.messages);
+    if (!prompt.tools.empty() && !traits().lists_tools) {
+      if (!traits().writes_calls) {
+        fail(ErrorCode::unsupported, "{}: the template has no place for tools; leave them out, or choose another one by --chat-template",
+             parsed_->name);
+      }
+      describe_tools(changed);
+      changed.tools.clear();
+    }
+  }
+  std::optional<jinja::Raised> first;
+  int line = 0;
+  for (const PromptStyle& each : styles_for(style, *given)) {
+    jinja::Raised raised;
+    int raised_at = 0;
+    std::optional<std::string> text = render_in(*given, each, raised, raised_at);
+    if (text) return *std::move(text);
+    if (!first) {
+      first = raised;
+      line = raised_at;
+    }
+    if (raised.type == "LimitError") break;
+  }
+  report(parsed_->name, line, *first);
+}
+
+std::optional<std::string> ChatTemplate::try_render(const ChatPrompt& prompt, const PromptStyle& style) const {
+  jinja::Raised raised;
+  int line = 0;
+  return render_in(prompt, style, raised, line);
+}
+
+std::optional<std::string> ChatTemplate::render_in(const ChatPrompt& prompt, const PromptStyle& style, jinja::Raised& raised,
+                                                   int& line) const {
   const jinja::Limits limits{.steps = limits_.steps,
                              .output_bytes = static_cast<size_t>(limits_.output_bytes),
                              .live_bytes = static_cast<size_t>(limits_.value_bytes)};
   const auto clock = clock_;
-  jinja::Raised raised;
-  int line = 0;
-  // Most templates want the arguments of a call as an object; older ones concatenate them, and fail unless they are a text.
-  for (const bool parse_arguments : {true, false}) {
-    Renderer renderer(parsed_->tree, limits, [clock](const std::string& format) { return format_time(format, clock); });
-    jinja::Raised now;
-    auto text = try_render(renderer, [&](Renderer& of) { return variables_of(of, prompt, parse_arguments); }, now);
-    if (text) return *std::move(text);
-    if (parse_arguments) {
-      raised = std::move(now);
-      line = renderer.line();
-    }
-    if (raised.type != "TypeError" || !has_tool_calls(prompt)) break;
-  }
-  report(parsed_->name, line, raised);
+  Renderer renderer(
+      parsed_->tree, limits, [clock](const std::string& format) { return format_time(format, clock); },
+      style.llama_cpp ? jinja::Dialect::llama_cpp : jinja::Dialect::transformers);
+  auto text = try_render_with(renderer, [&](Renderer& of) { return variables_of(of, prompt, style); }, raised);
+  line = renderer.line();
+  return text;
 }
 
 std::string ChatTemplate::render_json(std::string_view variables) const {
@@ -234,7 +373,7 @@ std::string ChatTemplate::render_json(std::string_view variables) const {
   const auto clock = clock_;
   Renderer renderer(parsed_->tree, limits, [clock](const std::string& format) { return format_time(format, clock); });
   jinja::Raised raised;
-  auto text = try_render(renderer, [&](Renderer& of) { return variables_of(of, variables); }, raised);
+  auto text = try_render_with(renderer, [&](Renderer& of) { return variables_of(of, variables); }, raised);
   if (text) return *std::move(text);
   report(parsed_->name, renderer.line(), raised);
 }

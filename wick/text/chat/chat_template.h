@@ -17,6 +17,9 @@
 namespace [[gnu::visibility("default")]] wick {
 
 class GgufFile;
+namespace jinja {
+struct Raised;
+}
 
 struct ToolCall {
   std::string id = {};
@@ -47,6 +50,22 @@ struct ChatPrompt {
   std::string eos_token = {};
 };
 
+// How a conversation is handed to a template.
+struct PromptStyle {
+  bool llama_cpp = false;       // by the rules of llama.cpp's engine instead of transformers'
+  bool text_arguments = false;  // arguments of calls as a text of JSON instead of an object
+  bool null_content = false;    // content that is empty beside calls is none instead of ""
+  bool complete_tools = false;  // what a tool's description lacks is there, empty
+
+  friend bool operator==(const PromptStyle&, const PromptStyle&) = default;
+};
+
+struct TemplateTraits;
+
+// A list of messages as the OpenAI API has them, JSON. Content may be a text, a list of parts or null; reasoning has any of its names.
+// Errors: invalid_argument for what is no list of objects with a role.
+[[nodiscard]] std::vector<ChatMessage> chat_messages_from_json(std::string_view json);
+
 struct ChatTemplateLimits {
   int64_t steps = 20'000'000;
   int64_t output_bytes = int64_t{64} << 20;
@@ -59,9 +78,16 @@ class ChatTemplate {
   // is no template.
   [[nodiscard]] static ChatTemplate parse(std::string_view source, std::string name = "chat template");
 
-  // The conversation as text. Errors: invalid_argument with line and jinja2's words where the template fails or refuses
-  // (raise_exception), where it costs more than the limits, and for JSON that is none.
+  // The conversation as text, in the style in which this template writes calls; where it fails, in the others. Content that is null is "",
+  // unless the template writes calls only beside none. Ids of calls get the form of traits().syntax->ids. Tools for which the template has
+  // no place are listed in the system message. Errors: invalid_argument with line and jinja2's words where the template fails or refuses
+  // (raise_exception), where it costs more than the limits, and for JSON that is none; for variables that would replace the conversation;
+  // unsupported for tools that the template neither lists nor writes calls of.
   [[nodiscard]] std::string render(const ChatPrompt& prompt) const;
+  // The same in one style, as it is; none where the template fails.
+  [[nodiscard]] std::optional<std::string> try_render(const ChatPrompt& prompt, const PromptStyle& style) const;
+  // How the template treats calls and tools, found out once by rendering conversations.
+  [[nodiscard]] const TemplateTraits& traits() const;
   // The same from a JSON object, whose fields are the template's variables: {"messages":[…],"tools":[…],"add_generation_prompt":true}.
   [[nodiscard]] std::string render_json(std::string_view variables) const;
 
@@ -76,9 +102,12 @@ class ChatTemplate {
 
  private:
   struct Parsed;
-  explicit ChatTemplate(std::shared_ptr<const Parsed> parsed) : parsed_(std::move(parsed)) {}
+  explicit ChatTemplate(std::shared_ptr<Parsed> parsed) : parsed_(std::move(parsed)) {}
+  // None where the template fails: why, and in which line.
+  [[nodiscard]] std::optional<std::string> render_in(const ChatPrompt& prompt, const PromptStyle& style, jinja::Raised& raised,
+                                                     int& line) const;
 
-  std::shared_ptr<const Parsed> parsed_;
+  std::shared_ptr<Parsed> parsed_;
   ChatTemplateLimits limits_;
   std::optional<int64_t> clock_;
 };

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -54,7 +55,9 @@ class AutomatonConstraint final : public TokenConstraint {
     Stepper stepper(format_->automaton(), arena_);
     stepper.set_limit(&limit);
     Configurations next = stepper.step_token(state_, token);
-    if (const std::string& bytes = tokens.bytes(token); !bytes.empty()) {
+    // A token that is a mark here is no text as well.
+    const bool is_mark = !next.dead() && tokens.is_added(token);
+    if (const std::string& bytes = tokens.bytes(token); !bytes.empty() && !is_mark) {
       Configurations read = state_;
       for (size_t index = 0; index < bytes.size() && !read.dead(); ++index) read = stepper.step(read, static_cast<uint8_t>(bytes[index]));
       merge(next, read);
@@ -132,8 +135,12 @@ size_t ConstraintCompiler::cached_bytes() const { return formats_->bytes(); }
 
 std::unique_ptr<TokenConstraint> ConstraintCompiler::compile(const OutputFormat& format) {
   const auto find_token = [this](std::string_view text) { return tokenizer_->find_token(text); };
+  const auto find_mark = [this](std::string_view text) {
+    const std::optional<TokenId> token = tokenizer_->find_token(text);
+    return token && tokenizer_->is_added(*token) ? token : std::nullopt;
+  };
   return std::make_unique<AutomatonConstraint>(formats_->get(
-      format, [&] { return compile_format(format, find_token, tokenizer_->vocab_size()); },
+      format, [&] { return compile_format(format, find_token, find_mark, tokenizer_->vocab_size()); },
       [this] { return std::make_shared<const TokenTable>(*tokenizer_); }));
 }
 

@@ -15,8 +15,9 @@ namespace wick {
 
 using FindToken = std::function<std::optional<TokenId>(std::string_view text)>;
 
-// Errors: ConstraintCompiler::compile's.
-[[nodiscard]] Automaton compile_format(const OutputFormat& format, const FindToken& find_token, int32_t vocab_size);
+// `find_token`: by any spelling, for grammars; `find_mark`: among the tokens that marks are. Errors: ConstraintCompiler::compile's.
+[[nodiscard]] Automaton compile_format(const OutputFormat& format, const FindToken& find_token, const FindToken& find_mark,
+                                       int32_t vocab_size);
 
 // Each adds the rules of one format to `grammar` and returns the expression of the whole.
 // A GBNF grammar (llama.cpp's): `name` is used in errors, with line and column.
@@ -32,6 +33,7 @@ enum class RegexSpelling { utf8, json_string };
 
 struct JsonOptions {
   bool any_spelling = false;
+  bool any_order = false;
   bool whitespace = true;
   bool enforce_formats = true;
   // Strings alone, written without quotes and escapes.

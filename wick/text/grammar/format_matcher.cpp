@@ -8,7 +8,8 @@
 namespace wick {
 
 struct FormatMatcher::State {
-  explicit State(const OutputFormat& format) : automaton(compile_format(format, [](std::string_view) { return std::nullopt; }, 0)) {}
+  static std::optional<TokenId> no_token(std::string_view /*text*/) { return std::nullopt; }
+  explicit State(const OutputFormat& format) : automaton(compile_format(format, no_token, no_token, 0)) {}
 
   Automaton automaton;
   FrameArena arena;

@@ -507,7 +507,7 @@ ExpressionId SchemaCompiler::value_expression(const SchemaJson& value) {
     }
   }
   if (value.is_array()) return rules_.enclosed('[', grammar_.sequence(std::move(elements)), ']');
-  const bool any_order = options_.any_spelling && members.size() > 1 && members.size() <= kMaxGroupMembers;
+  const bool any_order = (options_.any_spelling || options_.any_order) && members.size() > 1 && members.size() <= kMaxGroupMembers;
   const ExpressionId inside =
       any_order ? members_in_any_order(members, grammar_.never(), 0, UINT64_MAX, "enum") : members_in_order(members, grammar_.never());
   return rules_.enclosed('{', inside, '}');

@@ -130,6 +130,7 @@ class SchemaCompiler {
   [[nodiscard]] Dfa names_dfa(const Items& items, const std::string& place);
   [[nodiscard]] const SchemaJson* schema_of_others(const SchemaJson& schema) const;
   ExpressionId members_in_order(const std::vector<Member>& members, ExpressionId other);
+  ExpressionId many_members(std::vector<Member> members, ExpressionId other);
   ExpressionId members_in_any_order(const std::vector<Member>& members, ExpressionId other, uint64_t smallest, uint64_t largest,
                                     const std::string& place);
   // The strings in which a pattern is found, or which it matches as a whole.

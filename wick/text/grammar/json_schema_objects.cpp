@@ -249,8 +249,11 @@ ExpressionId SchemaCompiler::compile_object(const Items& flat) {
   if (smallest > possible) return grammar_.never();
   const bool counts = smallest > needed || largest < possible;
   ExpressionId inside = 0;
-  if (counts || (options_.any_spelling && members.size() + 1 > 1 && members.size() <= kMaxGroupMembers)) {
+  const bool any_order = options_.any_order || options_.any_spelling;
+  if (counts || (any_order && !members.empty() && members.size() <= kMaxGroupMembers)) {
     inside = members_in_any_order(members, other, smallest, largest, document_.pointer(*flat.front().schema));
+  } else if (options_.any_order && members.size() > kMaxGroupMembers) {
+    inside = many_members(std::move(members), other);
   } else {
     inside = members_in_order(members, other);
   }
@@ -276,6 +279,25 @@ ExpressionId SchemaCompiler::members_in_any_order(const std::vector<Member>& mem
   group.separator = rules_.comma();
   group.smallest = static_cast<uint32_t>(smallest);
   group.largest = largest >= kUnlimited ? kUnlimited : static_cast<uint32_t>(largest);
+  return grammar_.group(std::move(group));
+}
+
+// More members than a group counts: those that must be there are counted first; the others may come again.
+ExpressionId SchemaCompiler::many_members(std::vector<Member> members, ExpressionId other) {
+  std::stable_partition(members.begin(), members.end(), [](const Member& member) { return member.required; });
+  MemberGroup group;
+  std::vector<ExpressionId> others;
+  if (!grammar_.is_never(other)) others.push_back(other);
+  for (const Member& member : members) {
+    if (group.members.size() == kMaxGroupMembers) {
+      others.push_back(member.expression);
+      continue;
+    }
+    if (member.required) group.required |= uint64_t{1} << group.members.size();
+    group.members.push_back(member.expression);
+  }
+  group.other = grammar_.choice(std::move(others));
+  group.separator = rules_.comma();
   return grammar_.group(std::move(group));
 }
 

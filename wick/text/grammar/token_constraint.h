@@ -29,7 +29,11 @@ struct OutputFormat {
     any_of,       // one of `parts`
     repeated,     // parts[0] once or more, with parts[1], if there is one, between
     marked,       // `text`, in which what is spelled <…> or […] is the token of that name where the vocabulary has one
-    free_text,    // any text, maybe none, that holds none of `choices`
+    free_text,    // any text, maybe none, that holds none of `choices`, and in which no line begins with one of `parts`: sequences, which
+                  // count only in the beginning of the text where their own text is "start", and not at all where they begin with a token
+                  // of the vocabulary. With `text`, and unless parts[0] begins with a token: white space alone, or what ends with `text`
+    members,      // `parts` but the last, each once at most, in any order; those whose entry in `choices` is not empty must be there. The
+                  // last part is between two
     bare_string,  // a string that `text`, a JSON Schema, allows, without quotes and escapes, that holds none of `choices`
   };
   Kind kind = Kind::json;
@@ -39,6 +43,8 @@ struct OutputFormat {
   // JSON and JSON Schema. Properties are written in the order of the schema, as OpenAI's strict mode does, and integers without a
   // fraction; with this, in any order, and 1.0 is an integer too.
   bool any_spelling = false;
+  // JSON and JSON Schema. Properties in any order, each once; else as without any_spelling.
+  bool any_order = false;
   // JSON and JSON Schema. Whether spaces and line breaks may stand between the tokens of JSON.
   bool whitespace = true;
   // JSON Schema. Whether "format" is a condition; otherwise it says nothing about the text, as the standard has it.

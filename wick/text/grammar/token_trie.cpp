@@ -101,7 +101,10 @@ TokenTable::TokenTable(const Tokenizer& tokenizer, Texts texts)
       trie_(std::move(texts.of_ids)),
       up_to_(kLengthMasks, Mask(mask_words(tokenizer.vocab_size()), 0)),
       end_tokens_(tokenizer.end_of_generation()) {
-  for (TokenId id = 0; id < vocab_size(); ++id) note(id, bytes(id));
+  for (TokenId id = 0; id < vocab_size(); ++id) {
+    note(id, bytes(id));
+    if (tokenizer.is_added(id)) added_.push_back(id);
+  }
 }
 
 void TokenTable::note(TokenId id, const std::string& text) {
@@ -131,6 +134,8 @@ void TokenTable::add_tokens_of(const CharacterClasses& first, const CharacterCla
   const Mask& short_enough = up_to_[length_mask(most)];
   for (size_t word = 0; word < mask.size(); ++word) mask[word] |= begins[word] & ~refused[word] & short_enough[word];
 }
+
+bool TokenTable::is_added(TokenId id) const noexcept { return std::binary_search(added_.begin(), added_.end(), id); }
 
 bool TokenTable::is_end(TokenId id) const noexcept { return std::binary_search(end_tokens_.begin(), end_tokens_.end(), id); }
 

@@ -89,6 +89,8 @@ class TokenTable {
   [[nodiscard]] uint32_t count_holding(unsigned character_class) const { return holding_[character_class].count; }
   [[nodiscard]] std::span<const TokenId> end_tokens() const noexcept { return end_tokens_; }
   [[nodiscard]] bool is_end(TokenId id) const noexcept;
+  // Tokenizer::is_added.
+  [[nodiscard]] bool is_added(TokenId id) const noexcept;
   [[nodiscard]] size_t longest() const noexcept { return trie_.longest(); }
 
  private:
@@ -109,6 +111,7 @@ class TokenTable {
   std::array<Tokens, CharacterClasses::kCount> holding_;
   std::vector<Mask> up_to_;
   std::vector<TokenId> end_tokens_;
+  std::vector<TokenId> added_;  // sorted
 };
 
 }  // namespace wick

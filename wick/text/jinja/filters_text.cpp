@@ -449,6 +449,7 @@ Value to_json_filter(Renderer& renderer, const Value& input, Arguments& argument
   JsonStyle style;
   style.ascii_only = bound.truth(0, false);
   style.sort_keys = bound.truth(3, false);
+  style.takes_iterators = renderer.dialect() == Dialect::llama_cpp;
   if (bound.given(1)) {
     style.item_separator = ",";
     if (bound.at(1).is_string()) {

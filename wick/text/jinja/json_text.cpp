@@ -28,6 +28,13 @@ class JsonWriter {
       case Kind::list:
       case Kind::tuple: write_array(value.sequence().items, depth); break;
       case Kind::dict: write_object(value.dict(), depth); break;
+      case Kind::iterator:
+      case Kind::view:
+        if (style_.takes_iterators) {
+          write_array(value.sequence().items, depth);
+          break;
+        }
+        [[fallthrough]];
       default: raise("TypeError", fmt::format("Object of type {} is not JSON serializable", type_name(value)));
     }
   }

@@ -13,6 +13,7 @@ struct JsonStyle {
   bool ascii_only = false;
   bool sort_keys = false;
   std::optional<std::string> indent;  // of one level
+  bool takes_iterators = false;       // and views, as arrays
   std::string item_separator = ", ";
   std::string key_separator = ": ";
 };

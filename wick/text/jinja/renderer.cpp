@@ -47,8 +47,8 @@ struct Macro : Callable {
 
 }  // namespace
 
-Renderer::Renderer(std::shared_ptr<const Tree> tree, const Limits& limits, FormatTime format_time)
-    : tree_(std::move(tree)), budget_(limits), format_time_(std::move(format_time)), context_(tree_->symbols.size()) {}
+Renderer::Renderer(std::shared_ptr<const Tree> tree, const Limits& limits, FormatTime format_time, Dialect dialect)
+    : tree_(std::move(tree)), budget_(limits), format_time_(std::move(format_time)), dialect_(dialect), context_(tree_->symbols.size()) {}
 
 // Macros hold scopes that hold them, and so do namespaces: whatever goes round is cut here.
 Renderer::~Renderer() {
@@ -201,6 +201,10 @@ void Renderer::assign(const Target& target, const Value& value) {
     return;
   }
   const Value object = resolve(target.symbol);
+  if (object.is(Kind::dict) && dialect_ == Dialect::llama_cpp) {
+    check_storable(object, value);
+    return object.dict().set(text(target.attribute), value);
+  }
   if (!object.is(Kind::scope)) raise("TemplateRuntimeError", "cannot assign attribute on non-namespace object");
   if (target.attribute.starts_with('_')) {
     raise("SecurityError", fmt::format("Chat templates cannot store underscore-prefixed attributes on a namespace, but got {}. Please "
@@ -317,6 +321,7 @@ Value Renderer::call_macro(const Statement& macro, const std::shared_ptr<Scope>&
   const int line = line_;
   std::string result;
   const std::shared_ptr<Scope> outer = std::exchange(scope_, inner);
+  callers_.push_back(outer);
   std::string* const outer_text = std::exchange(out_, &result);
   const size_t without_default = count - signature.defaults.size();
   if (!missing.empty()) line_ = macro.line;  // where defaults are written
@@ -328,6 +333,7 @@ Value Renderer::call_macro(const Statement& macro, const std::shared_ptr<Scope>&
   }
   (void)execute(macro.body);
   scope_ = outer;
+  callers_.pop_back();
   out_ = outer_text;
   line_ = line;
   return text(std::move(result));

@@ -37,9 +37,13 @@ struct Scope : Object {
 // Formats a time as Python's strftime does, for strftime_now.
 using FormatTime = std::function<std::string(const std::string& format)>;
 
+// Whose rules a template is rendered by. llama.cpp's engine has no sandbox: lists and dicts may change, attributes of dicts may be set, a
+// macro sees the names of its caller, an attribute of what is undefined is undefined, and tojson takes what a filter yields.
+enum class Dialect : uint8_t { transformers, llama_cpp };
+
 class Renderer {
  public:
-  Renderer(std::shared_ptr<const Tree> tree, const Limits& limits, FormatTime format_time);
+  Renderer(std::shared_ptr<const Tree> tree, const Limits& limits, FormatTime format_time, Dialect dialect = Dialect::transformers);
   ~Renderer();
   Renderer(const Renderer&) = delete;
   Renderer& operator=(const Renderer&) = delete;
@@ -52,6 +56,10 @@ class Renderer {
 
   [[nodiscard]] Budget& budget() noexcept { return budget_; }
   [[nodiscard]] const FormatTime& format_time() const noexcept { return format_time_; }
+  [[nodiscard]] Dialect dialect() const noexcept { return dialect_; }
+  // Before `value` becomes part of a list or a dict that exists already, which only llama.cpp's dialect allows. Errors: TypeError for what
+  // is no data, ValueError where `container` is part of `value`, RecursionError for too many.
+  void check_storable(const Value& container, const Value& value);
   [[nodiscard]] Value text(std::string bytes, bool safe = false) { return make_text(budget_, std::move(bytes), safe); }
   [[nodiscard]] Value text(std::string_view bytes) { return make_text(budget_, std::string(bytes)); }
   [[nodiscard]] Value call(const Value& callee, Arguments& arguments);
@@ -104,7 +112,10 @@ class Renderer {
   std::shared_ptr<const Tree> tree_;
   Budget budget_;
   FormatTime format_time_;
-  std::vector<std::optional<Value>> context_;  // by symbol
+  Dialect dialect_;
+  int stored_containers_ = 0;
+  std::vector<std::optional<Value>> context_;    // by symbol
+  std::vector<std::shared_ptr<Scope>> callers_;  // of the macros that run
   std::shared_ptr<Scope> scope_;
   std::shared_ptr<Scope> root_;
   std::vector<std::shared_ptr<Scope>> kept_scopes_;  // that macros hold
@@ -122,6 +133,8 @@ class Renderer {
 [[nodiscard]] std::optional<Value> find_global(std::string_view name);
 // A method of a string, a dict, a list or a tuple, bound to it.
 [[nodiscard]] std::optional<Value> find_method(Renderer& renderer, const Value& object, std::string_view name);
+// One that changes a list or a dict, for llama.cpp's dialect.
+[[nodiscard]] std::optional<Value> find_changing_method(Renderer& renderer, const Value& object, std::string_view name);
 
 using FilterFunction = Value (*)(Renderer& renderer, const Value& input, Arguments& arguments);
 using TestFunction = bool (*)(Renderer& renderer, const Value& input, Arguments& arguments);

@@ -93,6 +93,13 @@ Value Renderer::resolve(int symbol) {
   if (given) return *given;
   const std::string& name = tree_->symbols[static_cast<size_t>(symbol)];
   if (auto global = find_global(name)) return *global;
+  if (dialect_ == Dialect::llama_cpp) {
+    for (auto caller = callers_.rbegin(); caller != callers_.rend(); ++caller) {
+      for (Scope* scope = caller->get(); scope != nullptr; scope = scope->parent.get()) {
+        if (const Value* value = scope->find(symbol)) return *value;
+      }
+    }
+  }
   if (name == "self") {
     auto blocks = std::make_shared<Dict>(&budget_);
     for (const auto& [block, statement] : tree_->blocks) {
@@ -138,6 +145,7 @@ Value Renderer::evaluate_item(const Expression& expression) {
 }
 
 Value Renderer::attribute(const Value& object, const std::string& name) {
+  if (object.is_undefined() && dialect_ == Dialect::llama_cpp) return object;
   check_defined(object);
   if (name.starts_with("__")) return unsafe(object, name);
   if (object.is(Kind::scope)) {
@@ -153,7 +161,10 @@ Value Renderer::attribute(const Value& object, const std::string& name) {
     if (auto value = object.callable().attribute(*this, name)) return *value;
     return no_attribute(object, text(name));
   }
-  if (changes_its_object(object, name)) return unsafe(object, name);
+  if (changes_its_object(object, name)) {
+    if (dialect_ == Dialect::transformers) return unsafe(object, name);
+    if (auto method = find_changing_method(*this, object, name)) return *method;
+  }
   if (auto method = find_method(*this, object, name)) return *method;
   if (object.is(Kind::dict)) {
     if (const Value* value = object.dict().find(std::string_view(name))) return *value;
@@ -162,11 +173,12 @@ Value Renderer::attribute(const Value& object, const std::string& name) {
 }
 
 Value Renderer::item(const Value& object, const Value& key) {
+  if (object.is_undefined() && dialect_ == Dialect::llama_cpp) return object;
   check_defined(object);
   if (auto value = find_item(budget_, object, key)) return *value;
   if (key.is_string() && !object.is(Kind::dict)) return attribute(object, key.text());
   if (key.is_string()) {
-    if (changes_its_object(object, key.text())) return unsafe(object, key.text());
+    if (changes_its_object(object, key.text()) && dialect_ == Dialect::transformers) return unsafe(object, key.text());
     if (auto method = find_method(*this, object, key.text())) return *method;
   }
   return no_attribute(object, key);

@@ -127,6 +127,47 @@ void Dict::set(const Value& key, Value value) {
   entries.emplace_back(key, std::move(value));
 }
 
+bool Dict::erase(const Value& key) {
+  const size_t at = position(key);
+  if (at == entries.size()) return false;
+  if (budget != nullptr) {
+    budget->step(static_cast<int64_t>(entries.size()));
+    budget->release(kEntryBytes);
+  }
+  entries.erase(entries.begin() + static_cast<std::ptrdiff_t>(at));
+  strings_.clear();
+  others_ = 0;
+  for (size_t index = 0; index < entries.size(); ++index) {
+    if (entries[index].first.is_string()) {
+      strings_.emplace(entries[index].first.text(), index);
+    } else {
+      ++others_;
+    }
+  }
+  return true;
+}
+
+void Sequence::insert(size_t at, Value value) {
+  depth = std::max(depth, 1 + depth_of(value));
+  if (budget != nullptr) {
+    budget->check_depth(depth);
+    budget->check_size(items.size() + 1, kItemBytes);
+    budget->step(1 + static_cast<int64_t>((items.size() - at) / 8));
+    budget->take(kItemBytes);
+  }
+  items.insert(items.begin() + static_cast<std::ptrdiff_t>(at), std::move(value));
+}
+
+Value Sequence::take(size_t at) {
+  Value taken = std::move(items[at]);
+  if (budget != nullptr) {
+    budget->step(1 + static_cast<int64_t>((items.size() - at) / 8));
+    budget->release(kItemBytes);
+  }
+  items.erase(items.begin() + static_cast<std::ptrdiff_t>(at));
+  return taken;
+}
+
 const Value* Arguments::find_named(std::string_view name) const {
   for (const auto& [key, value] : named) {
     if (key == name) return &value;

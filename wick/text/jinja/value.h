@@ -123,6 +123,9 @@ inline constexpr char kGroupType[] = "group";
 struct Sequence : Object {
   Sequence(Values values, Budget* costs);
   ~Sequence() override;
+  // Puts a value before the one at `at`, or at the end; takes one out.
+  void insert(size_t at, Value value);
+  Value take(size_t at);
   Values items;
   size_t next = 0;             // of an iterator: how much of it was taken
   const char* type = nullptr;  // Python's name of an iterator or a view
@@ -137,6 +140,8 @@ struct Dict : Object {
   [[nodiscard]] const Value* find(const Value& key) const;
   [[nodiscard]] const Value* find(std::string_view key) const;
   void set(const Value& key, Value value);
+  // False where there is none.
+  bool erase(const Value& key);
   std::vector<std::pair<Value, Value>> entries;
   int depth = 1;
   Budget* budget;

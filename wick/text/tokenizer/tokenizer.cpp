@@ -317,6 +317,10 @@ bool Tokenizer::is_control(TokenId id) const noexcept {
   return parts_->vocabulary.contains(id) && parts_->vocabulary.kind(id) == TokenKind::control;
 }
 
+bool Tokenizer::is_added(TokenId id) const noexcept {
+  return is_control(id) || (parts_->vocabulary.contains(id) && parts_->vocabulary.kind(id) == TokenKind::user_defined);
+}
+
 bool Tokenizer::is_special(TokenId id) const noexcept {
   return is_control(id) || (parts_->vocabulary.contains(id) && parts_->vocabulary.kind(id) == TokenKind::unknown);
 }

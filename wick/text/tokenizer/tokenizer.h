@@ -63,6 +63,8 @@ class Tokenizer {
   [[nodiscard]] bool is_special(TokenId id) const noexcept;
   // Control tokens: they add no text. False for ids that are not in the vocabulary.
   [[nodiscard]] bool is_control(TokenId id) const noexcept;
+  // Control tokens and those that the file adds to a vocabulary as they are spelled ("user defined"). False for other ids.
+  [[nodiscard]] bool is_added(TokenId id) const noexcept;
   // Whether encoding with add_special puts a BOS (or CLS) first.
   [[nodiscard]] bool adds_bos() const noexcept;
   // Tokens that end a generation: the file's EOS, end of turn and end of message, and control tokens known to mean that. Sorted.
