@@ -116,7 +116,9 @@ void read_block_message(Fields& fields, const Json& json, const std::string& pat
     }
   }
   std::vector<ChatMessage> results;
-  if (members.require("content")) {
+  if (members.find("content") == nullptr && message.role == "assistant") {
+    message.content = "";
+  } else if (members.require("content")) {
     const Json& content = *members.find("content");
     if (content.is_string()) {
       message.content = content.get<std::string>();
@@ -196,10 +198,7 @@ void read_chat(Fields& fields, ChatRequest& chat) {
   read_messages(fields,
                 [&](const Json& message, const std::string& path) { read_block_message(fields, message, path, chat.chat.messages); });
   // An answer that has been begun for the model.
-  const std::vector<ChatMessage>& read = chat.chat.messages;
-  chat.continues_last =
-      !read.empty() && read.back().role == "assistant" && read.back().tool_calls.empty() && !read.back().content.value_or("").empty();
-  chat.chat.add_generation_prompt = !chat.continues_last;
+  continue_last_message({}, chat);
   read_flat_tools(fields, chat, read_named_tool);
   read_choice(fields, chat);
   read_output_format(fields, chat);

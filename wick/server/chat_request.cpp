@@ -119,7 +119,9 @@ ChatMessage read_message(Fields& fields, const Json& json, const std::string& pa
   }
   read_content(message, "content", path, result);
   read_tool_calls(message, path, result);
-  if (!message.has("content") && result.tool_calls.empty() && json.is_object()) message.violate_path(path + ".content", "is required");
+  // What an assistant said may be nothing, beside calls or reasoning.
+  const bool needs_content = result.tool_calls.empty() && result.role != "assistant";
+  if (!message.has("content") && needs_content && json.is_object()) message.violate_path(path + ".content", "is required");
   if (const auto refusal = message.text("refusal"); refusal && result.content.value_or("").empty()) result.content = refusal;
   for (const char* name : {"thinking", "reasoning", "reasoning_content"}) {  // of Ollama, OpenRouter and vLLM, DeepSeek
     if (const auto value = message.text(name)) result.reasoning = *value;
@@ -239,6 +241,14 @@ void read_messages(Fields& fields, const std::function<void(const Json& message,
   for (size_t i = 0; i < messages->size() && fields.violations().size() < 20; ++i) read((*messages)[i], fmt::format("messages[{}]", i));
 }
 
+void continue_last_message(std::optional<bool> begins_answer, ChatRequest& chat) {
+  const std::vector<ChatMessage>& messages = chat.chat.messages;
+  const bool is_open = !messages.empty() && messages.back().role == "assistant" && messages.back().tool_calls.empty();
+  // As llama-server does it: what the assistant said last is the beginning of its answer.
+  chat.continues_last = chat.continues_last || (is_open && !begins_answer.value_or(false));
+  chat.chat.add_generation_prompt = begins_answer.value_or(!chat.continues_last) && !chat.continues_last;
+}
+
 void read_openai_chat(Fields& fields, ChatRequest& chat) {
   read_messages(fields,
                 [&](const Json& message, const std::string& path) { chat.chat.messages.push_back(read_message(fields, message, path)); });
@@ -249,7 +259,14 @@ void read_openai_chat(Fields& fields, ChatRequest& chat) {
   read_tool_choice(fields, chat);
   chat.answer = read_answer_format(fields);
   Json variables = Json::object();
-  if (const Json* const more = fields.object("chat_template_kwargs")) variables = *more;
+  if (const Json* const more = fields.object("chat_template_kwargs")) {
+    variables = *more;
+    for (const char* const own : {"messages", "tools", "add_generation_prompt", "bos_token", "eos_token"}) {
+      if (!variables.contains(own)) continue;
+      fields.violate_path(fmt::format("chat_template_kwargs.{}", own), "must not be there: it is the request's own to give");
+      variables.erase(own);
+    }
+  }
   if (const auto effort = fields.text("reasoning_effort")) variables["reasoning_effort"] = *effort;
   if (!variables.empty()) chat.chat.variables = to_text(variables);
   const std::optional<bool> begins = fields.boolean("add_generation_prompt");
@@ -257,24 +274,27 @@ void read_openai_chat(Fields& fields, ChatRequest& chat) {
   if (chat.continues_last && begins.value_or(false)) {
     fields.violate("continue_final_message", "cannot stand beside add_generation_prompt: an answer goes on with a message, or begins one");
   }
-  chat.chat.add_generation_prompt = begins.value_or(!chat.continues_last);
+  continue_last_message(begins, chat);
 }
 
 namespace {
 
-// As transformers does it: the text ends with the last message's.
-void cut_behind_last_message(ChatRequest& chat) {
-  const std::string content = chat.chat.messages.empty() ? "" : chat.chat.messages.back().content.value_or("");
-  const size_t last = content.find_last_not_of(" \t\r\n");
-  const std::string stripped = last == std::string::npos ? "" : content.substr(0, last + 1);
-  const size_t found = stripped.empty() ? std::string::npos : chat.rendered.rfind(stripped);
-  if (found == std::string::npos) {
-    throw ApiError(
-        {{.field = "continue_final_message", .constraint = "needs a last message whose text the template writes as it is", .value = ""}});
+// The conversation up to the end of what the assistant said last. A mark behind that shows where the template writes it; a template that
+// does not write it as it is begins an answer, and the text follows.
+std::string render_open(const ChatTemplate& chat_template, const ChatPrompt& prompt) {
+  constexpr std::string_view kMark = "wick-continues-here";
+  ChatPrompt open = prompt;
+  ChatMessage& last = open.messages.back();
+  const std::string content = last.content.value_or("");
+  last.content = content + std::string(kMark);
+  std::string text = chat_template.render(open);
+  if (const size_t mark = text.rfind(kMark); mark != std::string::npos) {
+    text.resize(mark);
+    return text;
   }
-  // Templates may strip what the text ends in.
-  const bool is_whole = chat.rendered.compare(found, content.size(), content) == 0;
-  chat.rendered.resize(found + (is_whole ? content.size() : stripped.size()));
+  open.messages.pop_back();
+  open.add_generation_prompt = true;
+  return chat_template.render(open) + content;
 }
 
 }  // namespace
@@ -288,11 +308,11 @@ void render_chat(const Service& service, ChatRequest& chat) {
   chat.chat.bos_token = text_of(tokenizer.bos());
   chat.chat.eos_token = text_of(tokenizer.eos());
   try {
-    chat.rendered = service.chat_template->render(chat.chat);
+    const bool is_open = chat.continues_last && !chat.chat.messages.empty();
+    chat.rendered = is_open ? render_open(*service.chat_template, chat.chat) : service.chat_template->render(chat.chat);
   } catch (const Error& error) {
     throw ApiError(400, "INVALID_REQUEST", error.what());
   }
-  if (chat.continues_last) cut_behind_last_message(chat);
 }
 
 void prepare_chat(const Service& service, ChatRequest& chat, bool max_tokens_given) {

@@ -60,6 +60,8 @@ void read_tool_choice(Fields& fields, ChatRequest& chat);
 // The tools of an API where a function has no object of its own around it, brought to the form of OpenAI's chat completions. `function_of`
 // reads one of them; nothing for one that is left out.
 void read_flat_tools(Fields& fields, ChatRequest& chat, const std::function<std::optional<Json>(Fields& tool)>& function_of);
+// Whether the answer goes on with the last message: where that is the assistant's, and the request does not say that an answer begins.
+void continue_last_message(std::optional<bool> begins_answer, ChatRequest& chat);
 // OpenAI's messages, tools and tool_choice, of which Ollama's are a subset, and the form of the answer.
 void read_openai_chat(Fields& fields, ChatRequest& chat);
 

@@ -155,6 +155,7 @@ void read_responses(Fields& fields, const Service& service, ChatRequest& chat) {
     chat.chat.messages.push_back({.role = "system", .content = instructions});
   }
   read_input(fields, chat);
+  continue_last_message({}, chat);
   read_flat_tools(fields, chat, [&](Fields& tool) { return read_function(tool, chat); });
   read_tool_choice(fields, chat);
   for (const char* name : {"previous_response_id", "conversation", "prompt"}) {
