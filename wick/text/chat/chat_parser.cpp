@@ -451,7 +451,7 @@ void ChatParser::Machine::header_ends() {
   reasoning_ = header.find("analysis") != std::string::npos;
   if (to == std::string::npos) return to_text();
   std::string name = header.substr(to + 3);
-  name.resize(std::min(name.find_first_of(" <\n\t"), name.size()));
+  name.resize(std::min(name.find_first_of(" <\n\t\r"), name.size()));
   if (name.starts_with("functions.")) name.erase(0, std::string_view("functions.").size());
   static const CallForm kArguments{.call_end = "<|call|>", .end = "<|end|>"};
   form_ = &kArguments;
