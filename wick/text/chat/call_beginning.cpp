@@ -9,7 +9,7 @@ namespace {
 
 using State = CallBeginning::State;
 
-constexpr size_t kMostBlanks = 32;
+constexpr size_t kMaxBlanks = 32;
 constexpr size_t kLongestName = 256;
 constexpr size_t kLongestId = 128;
 
@@ -34,7 +34,7 @@ class Cursor {
   bool skip_blanks() {
     const size_t from = at_;
     while (!ended() && is_json_blank(front())) ++at_;
-    return at_ - from <= kMostBlanks;
+    return at_ - from <= kMaxBlanks;
   }
   // The longest of the names that comes next.
   [[nodiscard]] std::string take_longest(const ToolSchemas& names) {

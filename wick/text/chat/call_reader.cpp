@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view kTextMark = "<|\"|>";
 constexpr std::string_view kCdata = "<![CDATA[", kCdataEnd = "]]>";
 // Between a name and its arguments there are a few marks, not a text.
-constexpr size_t kMostBeforeArguments = 1024;
+constexpr size_t kMaxBeforeArguments = 1024;
 constexpr int kDeepestValue = 64;
 
 std::string json_string(std::string_view text) { return json_text(Json(std::string(text))); }
@@ -258,7 +258,7 @@ CallReader::Progress CallReader::before_byte(char byte) {
     for (const char each : form_.key_begin) (void)between_byte(each);
     return Progress::more;
   }
-  if (pending_.size() <= kMostBeforeArguments) return Progress::more;
+  if (pending_.size() <= kMaxBeforeArguments) return Progress::more;
   close_object();
   return Progress::done;
 }

@@ -11,7 +11,7 @@ namespace wick::jinja {
 namespace {
 
 // More containers inside of containers that exist already would be a chain too deep to destroy.
-constexpr int kMostStoredContainers = 2000;
+constexpr int kMaxStoredContainers = 2000;
 
 using ChangingFunction = Value (*)(Renderer& renderer, const Value& self, const Arguments& arguments);
 
@@ -155,8 +155,8 @@ constexpr ChangingEntry kOfChangingDicts[] = {{"clear", clear_dict}, {"pop", pop
 
 void Renderer::check_storable(const Value& container, const Value& value) {
   if (holds(budget_, value, container)) raise("ValueError", "a list or a dict cannot become part of itself");
-  if (is_container(value) && ++stored_containers_ > kMostStoredContainers) {
-    raise("RecursionError", fmt::format("more than {} lists and dicts are put into others", kMostStoredContainers));
+  if (is_container(value) && ++stored_containers_ > kMaxStoredContainers) {
+    raise("RecursionError", fmt::format("more than {} lists and dicts are put into others", kMaxStoredContainers));
   }
 }
 
