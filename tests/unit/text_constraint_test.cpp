@@ -151,8 +151,8 @@ TEST(Constraint, MasksOfAllConfigurationsAtOnceAreThoseOfEach) {
       {.kind = Kind::grammar, .text = "root ::= \"{\" (root | \"a\"* \"b\")? \"}\" | [\"] [^\"]{2,40} [\"]"}};
   std::mt19937_64 random(5);
   for (const OutputFormat& format : formats) {
-    const Automaton automaton =
-        compile_format(format, [&](std::string_view text) { return tokenizer->find_token(text); }, tokenizer->vocab_size());
+    const auto find = [&](std::string_view text) { return tokenizer->find_token(text); };
+    const Automaton automaton = compile_format(format, find, find, tokenizer->vocab_size());
     MaskCache each(automaton, tokens);
     MaskCache whole(automaton, tokens, /*whole_from=*/0);
     for (int walks = 0; walks < 5; ++walks) {
