@@ -84,7 +84,7 @@ std::string absolute_url(const std::string& base, const std::string& reference) 
   const size_t folder_end = base.rfind('/');
   std::string folder = folder_end > scheme + 2 ? base.substr(0, folder_end) : base;
   std::string_view rest = reference;
-  while (rest.starts_with("../") && folder.size() > host_end) {
+  while (rest.starts_with("../")) {
     rest.remove_prefix(3);
     folder.resize(std::max(folder.rfind('/'), host_end));
   }
