@@ -192,6 +192,7 @@ TEST_F(Commands, RunReadsPromptsFromFilesAndRefusesEmptyOnes) {
   const std::string text = with({"-p", "some text"}).out;
   EXPECT_EQ(with({"-f", prompt}).out, text);
   EXPECT_EQ(with({"-f", "-"}, "some text\n").out, text);
+  EXPECT_EQ(with({"-p", ""}).code, 0) << "an empty prompt that is given begins at BOS";
   for (const Arguments& more : {Arguments{"-f", "-"}, Arguments{}}) {
     const Ended ended = with(more);
     EXPECT_EQ(ended.code, 2);
