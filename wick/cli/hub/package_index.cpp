@@ -19,7 +19,6 @@ namespace {
 
 using IndexJson = nlohmann::json;
 
-constexpr size_t kSha256Digits = 64;
 constexpr std::string_view kIndexRemedy = "is this a package index? PIP_INDEX_URL says which one is asked";
 
 bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
@@ -65,10 +64,6 @@ bool is_plain_version(std::string_view text) {
   });
 }
 
-bool is_digest(std::string_view text) {
-  return text.size() == kSha256Digits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
 std::string member_text(const IndexJson& row, const char* name) {
   const auto found = row.find(name);
   return found != row.end() && found->is_string() ? found->get<std::string>() : std::string();
@@ -112,7 +107,7 @@ PackageWheel checked_wheel(const IndexJson& row, std::string version, const std:
   PackageWheel wheel{.version = std::move(version), .file = member_text(row, "filename"), .url = {}, .sha256 = {}};
   const auto hashes = row.find("hashes");
   if (hashes != row.end() && hashes->is_object()) wheel.sha256 = ascii_lowercase(member_text(*hashes, "sha256"));
-  if (!is_digest(wheel.sha256)) fail(ErrorCode::corrupt_file, "{}: {} has no SHA-256 there; {}", url, wheel.file, kIndexRemedy);
+  if (!is_sha256(wheel.sha256)) fail(ErrorCode::corrupt_file, "{}: {} has no SHA-256 there; {}", url, wheel.file, kIndexRemedy);
   const auto size = row.find("size");
   if (size == row.end() || !size->is_number_unsigned()) {
     fail(ErrorCode::corrupt_file, "{}: {} has no size there (PEP 700); {}", url, wheel.file, kIndexRemedy);

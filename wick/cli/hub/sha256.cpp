@@ -27,6 +27,10 @@ std::string Sha256::finish() {
   return text;
 }
 
+bool is_sha256(std::string_view text) noexcept {
+  return text.size() == 2 * SHA256_DIGEST_SIZE && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 std::string sha256_of(std::span<const std::byte> bytes) {
   Sha256 hash;
   hash.add(bytes);

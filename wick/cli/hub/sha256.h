@@ -25,6 +25,8 @@ class Sha256 {
   std::unique_ptr<State> state_;
 };
 
+// Whether a text is a hash as finish() writes it.
+[[nodiscard]] bool is_sha256(std::string_view text) noexcept;
 [[nodiscard]] std::string sha256_of(std::span<const std::byte> bytes);
 [[nodiscard]] std::string sha256_of(std::string_view text);
 
