@@ -1,5 +1,6 @@
 #include "wick/ir/kernel.h"
 
+#include <algorithm>
 #include <array>
 
 namespace wick::ir {
@@ -74,6 +75,10 @@ uint64_t Kernel::shared_bytes() const noexcept {
     bytes += (uint64_t{array.count} * static_cast<uint64_t>(info(array.element).bytes) + 15) / 16 * 16;
   }
   return bytes;
+}
+
+bool has_lane_tiles(const DeviceCaps& caps) noexcept {
+  return std::find(caps.tiles.begin(), caps.tiles.end(), kLaneTile) != caps.tiles.end();
 }
 
 }  // namespace wick::ir

@@ -48,6 +48,7 @@ enum class StatementKind : uint8_t {
 // the word's lower half. This is the layout of mma.m16n8k16 (NVIDIA, PTX ISA 8.5, 9.7.14.5.8).
 inline constexpr TileShape kLaneTile{16, 8, 16};
 inline constexpr uint32_t kLaneTileLanes = 32;
+[[nodiscard]] bool has_lane_tiles(const DeviceCaps& caps) noexcept;
 struct LaneTilePlace {
   uint32_t row, column;
 };

@@ -180,7 +180,7 @@ class HalvesLowering final : public Rebuild {
 }  // namespace
 
 Kernel lower_packed_halves(const Kernel& kernel, const DeviceCaps& caps) {
-  return std::find(caps.tiles.begin(), caps.tiles.end(), kLaneTile) != caps.tiles.end() ? kernel : HalvesLowering(kernel).run();
+  return has_lane_tiles(caps) ? kernel : HalvesLowering(kernel).run();
 }
 
 Kernel lower_tiles(const Kernel& kernel, const DeviceCaps& caps) {

@@ -221,8 +221,7 @@ class LaneProduct {
 
 std::optional<LaneGroup> lane_group_of(const LinearForm& form, int64_t rows, int64_t columns, int64_t tokens, const DeviceCaps& caps) {
   const std::optional<LaneColumns> order = LaneColumns::of(form.dtype, form.access);
-  const bool able = std::find(caps.tiles.begin(), caps.tiles.end(), ir::kLaneTile) != caps.tiles.end() &&
-                    caps.max_subgroup_size == static_cast<int>(ir::kLaneTileLanes);
+  const bool able = ir::has_lane_tiles(caps) && caps.max_subgroup_size == static_cast<int>(ir::kLaneTileLanes);
   if (!able || !order || form.experts || rows == 0 || columns == 0 || columns % order->chunk() != 0) return std::nullopt;
   const bool gated = form.gate.has_value();
   const int64_t chunks = columns / order->chunk();
