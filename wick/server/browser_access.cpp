@@ -52,9 +52,6 @@ Address address_of(std::string_view host) {
   return bytes == kLoopback || is_mapped ? Address::loopback : Address::other;
 }
 
-// RFC 6761, 6.3: localhost and the names below it are this machine's.
-bool is_localhost(std::string_view name) { return name == "localhost" || name.ends_with(".localhost"); }
-
 // "localhost." with the dot of the root is the same name.
 std::string normalized(std::string_view host) {
   std::string name = ascii_lowercase(host);
@@ -74,6 +71,10 @@ bool is_field_list(std::string_view text) {
 }
 
 }  // namespace
+
+bool is_loopback(std::string_view host) {
+  return host == "localhost" || host.ends_with(".localhost") || address_of(host) == Address::loopback;
+}
 
 void check_origin(std::string_view flag, const std::string& origin) {
   if (origin == kAny || origin == "null") return;
@@ -128,10 +129,8 @@ bool BrowserAccess::allows_host(std::string_view field) const {
   for (const std::string& host : options_.hosts) {
     if (host == kAny || host == name) return true;
   }
-  if (is_localhost(name)) return true;
   // An address cannot be rebound: who wrote it meant this machine.
-  const Address address = address_of(name);
-  return address == Address::loopback || (address == Address::other && !options_.is_local);
+  return is_loopback(name) || (!options_.is_local && address_of(name) == Address::other);
 }
 
 bool BrowserAccess::shares_with(std::string_view origin) const {

@@ -27,6 +27,9 @@ void check_origin(std::string_view flag, const std::string& origin);
 // A name or an address, without scheme and port. Errors: invalid_argument naming the flag, the value and what to write.
 void check_host(std::string_view flag, const std::string& host);
 
+// Whether a host, without a port, is this machine's alone: localhost and the names below it (RFC 6761, 6.3), 127.0.0.0/8, ::1.
+[[nodiscard]] bool is_loopback(std::string_view host);
+
 class BrowserAccess {
  public:
   // Errors: those of check_origin and check_host, for --cors-origin and --allowed-host.

@@ -29,8 +29,6 @@
 namespace wick::server {
 namespace {
 
-bool is_loopback(const std::string& host) { return host == "localhost" || host == "::1" || host.starts_with("127."); }
-
 void check_exposure(const ServeOptions& options) {
   if (options.insecure || !options.access.keys.empty() || !options.http.unix_socket.empty() || is_loopback(options.http.host)) return;
   fail(
