@@ -9,6 +9,7 @@
 #include "wick/text/jinja/operators.h"
 #include "wick/text/jinja/python_text.h"
 #include "wick/text/jinja/renderer.h"
+#include "wick/text/unicode/unicode.h"
 
 namespace wick::jinja {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "wick/text/jinja/format_text.h"
 #include "wick/text/jinja/python_text.h"
+#include "wick/text/unicode/unicode.h"
 
 namespace wick::jinja {
 namespace {

@@ -283,16 +283,6 @@ size_t byte_at(std::string_view text, int64_t index) {
   return std::min(at, text.size());
 }
 
-std::vector<std::string_view> code_points(std::string_view text) {
-  std::vector<std::string_view> result;
-  for (size_t at = 0; at < text.size();) {
-    const size_t length = decode_character(text, at).length;
-    result.push_back(text.substr(at, length));
-    at += length;
-  }
-  return result;
-}
-
 std::u32string decode(std::string_view text) {
   std::u32string result;
   for (size_t at = 0; at < text.size();) {

@@ -23,7 +23,6 @@ namespace wick::jinja {
 [[nodiscard]] int64_t length_of(std::string_view text);
 // The byte at which code point `index` begins; the text's size for the one after the last.
 [[nodiscard]] size_t byte_at(std::string_view text, int64_t index);
-[[nodiscard]] std::vector<std::string_view> code_points(std::string_view text);
 [[nodiscard]] std::u32string decode(std::string_view text);
 
 [[nodiscard]] bool is_space(char32_t code);      // str.isspace

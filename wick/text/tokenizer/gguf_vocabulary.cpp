@@ -315,20 +315,10 @@ void JsonVocabulary::make_word_piece(const VocabularyJson& model) {
   }
 }
 
-// The letters of a text in the byte alphabet.
-std::vector<std::string> letters_of(std::string_view text) {
-  std::vector<std::string> letters;
-  for (size_t at = 0; at < text.size();) {
-    const size_t length = decode_character(text, at).length;
-    letters.emplace_back(text.substr(at, length));
-    at += length;
-  }
-  return letters;
-}
-
 // The two tokens that tiktoken would merge last to make this one; none where it would not.
 std::optional<std::string> last_merge(const Vocabulary& vocabulary, TokenId token) {
-  std::vector<std::string> parts = letters_of(vocabulary.text(token));
+  const std::vector<std::string_view> letters = code_points(vocabulary.text(token));
+  std::vector<std::string> parts(letters.begin(), letters.end());
   while (parts.size() > 2) {
     size_t best = parts.size();
     TokenId lowest = token;

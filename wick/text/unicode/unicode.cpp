@@ -171,6 +171,16 @@ std::string lowercase(std::string_view text) {
   return result;
 }
 
+std::vector<std::string_view> code_points(std::string_view text) {
+  std::vector<std::string_view> result;
+  for (size_t at = 0; at < text.size();) {
+    const size_t length = decode_character(text, at).length;
+    result.push_back(text.substr(at, length));
+    at += length;
+  }
+  return result;
+}
+
 size_t grapheme_length(std::string_view text, size_t offset) noexcept {
   utf8proc_int32_t state = 0;
   DecodedCharacter previous = decode_character(text, offset);

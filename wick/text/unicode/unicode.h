@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "wick/base/utf8.h"
 
@@ -33,6 +34,8 @@ enum class NormalForm { nfc, nfd, nfkc, nfkd };
 [[nodiscard]] std::string normalize(std::string_view text, NormalForm form);
 // Character by character, without context: a final sigma is a sigma. `text` must be valid UTF-8.
 [[nodiscard]] std::string lowercase(std::string_view text);
+// The code points of a text, each as its bytes; of invalid UTF-8, each maximal subpart.
+[[nodiscard]] std::vector<std::string_view> code_points(std::string_view text);
 // Bytes of the first grapheme cluster at `offset`. `text` must be valid UTF-8.
 [[nodiscard]] size_t grapheme_length(std::string_view text, size_t offset) noexcept;
 
