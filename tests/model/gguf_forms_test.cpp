@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "model/golden_models.h"
+#include "model/precise_logits.h"
 #include "unit/message_of.h"
 #include "unit/temporary_folder.h"
 #include "wick/convert/checkpoint_to_gguf.h"
@@ -39,10 +40,7 @@ class GgufForms : public ::testing::Test {
   }
 
   [[nodiscard]] std::vector<float> logits_of(const char* name) const {
-    const auto model = load_language_model(Checkpoint::open(folder_.path() / name), Device::cpu(), {.precise = true});
-    const auto sequence = model->new_sequence(32);
-    const std::vector<int32_t> tokens = {1, 5, 9, 40, 2, 17};
-    return model->forward(tokens, *sequence, LogitRows::all).to_vector<float>();
+    return precise_logits(folder_.path() / name, std::vector<int32_t>{1, 5, 9, 40, 2, 17});
   }
 
   void expect_equal() const {
@@ -165,10 +163,7 @@ class GgufLayerSizes : public ::testing::Test {
     return path;
   }
   [[nodiscard]] static std::vector<float> logits_of(const std::filesystem::path& path) {
-    const auto model = load_language_model(Checkpoint::open(path), Device::cpu(), {.precise = true});
-    const auto sequence = model->new_sequence(32);
-    const std::vector<int32_t> tokens = {1, 5, 9, 40, 2, 17};
-    return model->forward(tokens, *sequence, LogitRows::all).to_vector<float>();
+    return precise_logits(path, std::vector<int32_t>{1, 5, 9, 40, 2, 17});
   }
 
   TemporaryFolder folder_;

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "model/golden_models.h"
+#include "model/precise_logits.h"
 #include "unit/message_of.h"
 #include "unit/temporary_folder.h"
 #include "wick/convert/checkpoint_to_gguf.h"
@@ -91,10 +92,7 @@ class Mxfp4Folder : public ::testing::Test {
     }
     writer.write(folder / "model.safetensors");
   }
-  [[nodiscard]] std::vector<float> logits(const std::filesystem::path& path) const {
-    const auto model = load_language_model(Checkpoint::open(path), Device::cpu(), {.precise = true});
-    return model->forward(golden_.input_ids(), *model->new_sequence(64), LogitRows::all).to_vector<float>();
-  }
+  [[nodiscard]] std::vector<float> logits(const std::filesystem::path& path) const { return precise_logits(path, golden_.input_ids()); }
 
   TemporaryFolder folder_;
   GoldenModel golden_ = GoldenModel::read("gpt-oss");

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 
+#include "model/precise_logits.h"
 #include "model/tiny_folder.h"
 #include "unit/message_of.h"
 #include "unit/shared_data.h"
@@ -196,10 +197,7 @@ class QuantizedFolders : public ::testing::Test {
     writer.write(path / "model.safetensors");
   }
   [[nodiscard]] static std::vector<float> logits_of(const std::filesystem::path& path) {
-    const auto model = load_language_model(Checkpoint::open(path), Device::cpu(), {.precise = true});
-    const auto sequence = model->new_sequence(32);
-    const std::vector<int32_t> tokens = {1, 5, 9, 40, 2, 17};
-    return model->forward(tokens, *sequence, LogitRows::all).to_vector<float>();
+    return precise_logits(path, std::vector<int32_t>{1, 5, 9, 40, 2, 17});
   }
 
   TemporaryFolder folder_;

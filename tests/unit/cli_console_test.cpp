@@ -171,16 +171,23 @@ TEST(WickCommand, HelpOfASubcommandIsTheSameInBothSpellings) {
   EXPECT_EQ(run([](Console& console) { return run_wick(console, {"help", "rum"}); }).code, 2);
 }
 
+// Calls visit for wick and for each of its subcommands, at any depth.
+void for_each_command(Console& console, const std::function<void(const CommandRecord& command)>& visit) {
+  std::vector<CommandRecord> open = {describe_wick(console)};
+  while (!open.empty()) {
+    const CommandRecord command = open.back();
+    open.pop_back();
+    open.insert(open.end(), command.subcommands.begin(), command.subcommands.end());
+    visit(command);
+  }
+}
+
 TEST(WickCommand, EachSubcommandHasItsSectionInAConfigurationFile) {
   std::vector<std::string> sections;
   run([&](Console& console) {
-    std::vector<CommandRecord> open = {describe_wick(console)};
-    while (!open.empty()) {
-      const CommandRecord command = open.back();
-      open.pop_back();
-      open.insert(open.end(), command.subcommands.begin(), command.subcommands.end());
+    for_each_command(console, [&](const CommandRecord& command) {
       if (command.subcommands.empty()) sections.push_back(section_of(command.name));
-    }
+    });
     return 0;
   });
   EXPECT_THAT(sections, testing::UnorderedElementsAreArray(kConfigurationSections));
@@ -203,11 +210,7 @@ TEST(WickCommand, NamesInOtherSectionsOfAConfigurationFileAreCheckedToo) {
 TEST(WickCommand, FlagsMeanTheSameInEveryCommandAndHelpFits) {
   std::map<std::string, std::string> owner;  // of each name and letter: the flag's main name
   run([&](Console& console) {
-    std::vector<CommandRecord> open = {describe_wick(console)};
-    while (!open.empty()) {
-      const CommandRecord command = open.back();
-      open.pop_back();
-      open.insert(open.end(), command.subcommands.begin(), command.subcommands.end());
+    for_each_command(console, [&](const CommandRecord& command) {
       EXPECT_FALSE(command.summary.empty() || command.examples.empty()) << command.name;
       for (const FlagRecord& record : command.flags) {
         EXPECT_FALSE(record.description.empty() && !record.hidden) << command.name << " " << record.name;
@@ -220,7 +223,7 @@ TEST(WickCommand, FlagsMeanTheSameInEveryCommandAndHelpFits) {
       }
       std::istringstream help(help_text(command));
       for (std::string line; std::getline(help, line);) EXPECT_LE(columns_of(line), kHelpWidth) << command.name << ": " << line;
-    }
+    });
     return 0;
   });
   EXPECT_GT(owner.size(), 40U);
