@@ -1,5 +1,5 @@
 // Reads any bytes as a low-rank adapter; only wick::Error may come of it. What does not begin as a GGUF file is a PEFT folder: its
-// adapter_config.json up to the first zero byte, and behind that its adapter_model.safetensors.
+// adapter_config.json up to the first zero byte, then its adapter_model.safetensors.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

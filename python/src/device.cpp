@@ -100,7 +100,7 @@ void bind_device(nb::module_& module) {
       .def_prop_ro("peak_allocated_bytes", [](const Device& device) { return device.runtime().peak_allocated_bytes(); })
       .def(
           "set_seed", [](const Device& device, uint64_t seed) { device.set_seed(seed); }, nb::arg("seed"),
-          "Begins the device's stream of random numbers anew. The stream belongs to the process: it goes on when no tensor or Device is "
+          "Restarts the device's stream of random numbers. The stream belongs to the process: it goes on when no tensor or Device is "
           "alive.")
       .def_prop_ro(
           "seed", [](const Device& device) { return device.get_current_seed(); },
@@ -118,10 +118,9 @@ void bind_device(nb::module_& module) {
       .def("__str__", &location_of)
       .def("__repr__", [](const Device& device) { return fmt::format("Device('{}')", location_of(device)); })
       .def("__reduce__", [](const Device& device) { return nb::make_tuple(nb::type<Device>(), nb::make_tuple(location_of(device))); });
-  module.def(
-      "manual_seed", &wick::manual_seed, nb::arg("seed"),
-      "Begins the random numbers of the process anew: the streams of all devices, and the seeds that generate and DataLoader draw.\n\n"
-      "Without it, or WICK_SEED in the environment, each process has a random seed.");
+  module.def("manual_seed", &wick::manual_seed, nb::arg("seed"),
+             "Restarts the random numbers of the process: the streams of all devices, and the seeds that generate and DataLoader draw.\n\n"
+             "Without it, or WICK_SEED in the environment, each process has a random seed.");
   module.def("initial_seed", &wick::initial_seed, "The seed of the process: manual_seed's, WICK_SEED's, or a random one.");
   module.def("draw_seed", &wick::draw_seed, "A random number of 32 bits from the process's seed.");
   module.def("backends", &backends, "The backends that this module holds: ['cpu', 'cuda'].");

@@ -154,7 +154,7 @@ TEST(LongContext, NeedlesAreFoundIn131072TokensByAModelWithWindows) {
       EXPECT_EQ(best - logits.begin(), value_token(static_cast<int64_t>(name))) << "the needle at " << needles[name].position;
       EXPECT_GT(*best, 1) << "the needle at " << needles[name].position;
     } else {
-      EXPECT_LT(*best, 0.01) << "a value behind the window of its key, at " << needles[name].position;
+      EXPECT_LT(*best, 0.01) << "a value outside the window of its key, at " << needles[name].position;
     }
   }
 }

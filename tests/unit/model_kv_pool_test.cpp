@@ -121,7 +121,7 @@ TEST(KvPool, AStepOfManyPartsTakesWhatItsWindowPassed) {
   append(pool, sequence, numbered(24), 8);
   append(pool, sequence, numbered(80, 24), 8);
   expect_contents(pool, sequence, numbered(104));
-  // Given up after that, it begins anew: what it would go on from is gone.
+  // If it is given up after that, it starts again: its earlier state is gone.
   Batch batch;
   batch.add(sequence, 104, numbered(80, 104), Batch::Results::last);
   const std::vector<int32_t> text = numbered(184);

@@ -225,7 +225,7 @@ TEST(BlockFormats, ColumnsOfNoImportanceKeepTheirValues) {
         const double usual = error_where_zero(format, values, alike, importance);
         const double plain = format.pack == nullptr ? 0 : error_where_zero(format, values, packed_row(format, values, {}), importance);
         EXPECT_LE(error, 2.5 * std::max(usual, plain))
-            << to_string(format.dtype) << ", " << dead << " columns of no importance beside those of " << of_others;
+            << to_string(format.dtype) << ", " << dead << " columns of no importance next to those of " << of_others;
       }
     }
   }

@@ -22,7 +22,7 @@
 namespace wick {
 namespace {
 
-// Texts of the vocabulary's own tokens, beside the fixed ones.
+// Texts of the vocabulary's own tokens, in addition to the fixed ones.
 constexpr size_t kRandomTexts = 500;
 // Of tokens that only fill the vocabulary, as llama.cpp's converter scores them.
 constexpr float kPaddingScore = -1000;
@@ -99,7 +99,7 @@ class TokenizerConversion {
   }
 
  private:
-  // Numbers without a token, and rows of the embedding behind the last.
+  // Ids without a token, and rows of the embedding after the last.
   void fill() {
     const size_t count = std::max<size_t>(vocabulary_.tokens.size(), static_cast<size_t>(std::max<int64_t>(rows_, 0)));
     vocabulary_.tokens.resize(count);
@@ -202,7 +202,7 @@ class TokenizerConversion {
     if (different == 0) return false;
     log_warning("{}: {} of {} texts have other tokens in the keys of GGUF, which other programs read: {}{}", file_.string(), different,
                 texts.size(), first,
-                file_.extension() == ".json" ? "; the file is kept beside them, and Wick reads it"
+                file_.extension() == ".json" ? "; the file is kept with them, and Wick reads it"
                                              : "; no key holds the file itself, so Wick reads these too");
     return true;
   }

@@ -111,7 +111,7 @@ class Device {
   // The device's stream of random numbers (philox.h). It belongs to the process (random_stream.h): all handles on the device share it,
   // whatever they were opened with, and it goes on when the last of them is gone and the device is opened again.
   [[nodiscard]] RandomStream& random() const { return random_stream(location_.kind, location_.index); }
-  // Begins the stream anew with that seed. A device that was given none has the process's (manual_seed), which is random by default.
+  // Restarts the stream with that seed. A device that was given none has the process's (manual_seed), which is random by default.
   void set_seed(uint64_t seed) const { random().set_seed(seed); }
   [[nodiscard]] uint64_t get_current_seed() const { return random().seed(); }
   void synchronize() const { runtime_->queue().synchronize(); }

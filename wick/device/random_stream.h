@@ -46,7 +46,7 @@ class RandomStream {
 // with the seed of the process.
 [[nodiscard]] RandomStream& random_stream(DeviceKind kind, int index);
 
-// Sets the seed of the process: the streams of all devices, of those that are opened later too, begin anew with it, and so does
+// Sets the seed of the process: the streams of all devices, of those that are opened later too, restart with it, and so does
 // draw_seed(). Without it the seed is random in each process, also in one that was forked.
 void manual_seed(uint64_t seed);
 // The seed of the process.

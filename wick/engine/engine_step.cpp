@@ -273,7 +273,7 @@ bool EngineCore::waits_for_masks() const {
 
 void EngineCore::choose_waiting() {
   masks_until_ = EngineClock::now();
-  // Choices that begin with one of them are added behind it.
+  // Choices that begin with one of them are added after it.
   for (size_t index = 0; index < scheduler_.running().size(); ++index) {
     Sequence& sequence = *scheduler_.running()[index];
     if (sequence.ended || sequence.waiting_logits.empty() || !knows_mask(sequence)) continue;

@@ -1,4 +1,4 @@
-// MaskThreads compute which tokens a constraint allows next, beside the engine's thread: a slow grammar delays no other request.
+// MaskThreads compute which tokens a constraint allows next, on threads other than the engine's: a slow grammar delays no other request.
 #pragma once
 
 #include <chrono>

@@ -47,7 +47,7 @@ class Scheduler {
   [[nodiscard]] Sequence* victim() const;
   // Rows of the next step for each that runs, in their order: one for each that decodes, none for what waits for a mask, the rest for
   // prompts, those of higher priority first. Of one priority the first that came has a quarter of the rows, so that it goes on whoever
-  // comes; the shortest has the others, then the next one: two that are read one behind the other have their first tokens sooner, on
+  // comes; the shortest has the others, then the next one: two that are read one after the other have their first tokens sooner, on
   // average, than two that share.
   [[nodiscard]] std::vector<int64_t> share_rows() const;
 

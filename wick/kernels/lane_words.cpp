@@ -89,7 +89,7 @@ Values unpack_q6_k(const Values& read, const Value& t, const Magic& magic) {
   return words;
 }
 
-// Two blocks of 34 bytes, which begin t words behind the first that was read.
+// Two blocks of 34 bytes, which begin t words after the first that was read.
 Values unpack_q8_0(const Values& read, const Value& t, const Magic& magic) {
   Values odd, own;
   const Value by_one = (t & 1U) == 1U, by_two = t >= 2U;

@@ -31,7 +31,7 @@ struct ModelInfo {
   uint64_t file_bytes = 0;          // of all parts of the model file
   Pooling pooling = Pooling::mean;  // as the file says
   bool headless = false;            // it gives vectors of texts, and no logits
-  bool dynamic_rope = false;        // the file asks for other frequencies behind context_length, which this version does not run
+  bool dynamic_rope = false;        // the file asks for other frequencies beyond context_length, which this version does not run
 
   // The longest context for a message: its number, and why a longer one is refused where the file itself has a rule for it.
   [[nodiscard]] std::string longest() const;

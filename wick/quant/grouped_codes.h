@@ -81,7 +81,7 @@ inline void put_block(BlockQ8_0& block, uint16_t scale, const int* values) {
 template <class Block, class Layout>
 void write_blocks(const Layout& layout, std::span<std::byte> to) {
   const int64_t blocks = layout.columns / kCodesOfBlock;
-  // Files hold the codes of neighbouring rows beside each other.
+  // Files hold the codes of adjacent rows next to each other.
   for (int64_t index = 0; index < blocks; ++index) {
     const int64_t first = index * kCodesOfBlock, group = layout.group(first);
     for (int64_t row = 0; row < layout.rows; ++row) {

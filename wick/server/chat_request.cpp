@@ -119,7 +119,7 @@ ChatMessage read_message(Fields& fields, const Json& json, const std::string& pa
   }
   read_content(message, "content", path, result);
   read_tool_calls(message, path, result);
-  // What an assistant said may be nothing, beside calls or reasoning.
+  // An assistant's text may be empty if it has calls or reasoning.
   const bool needs_content = result.tool_calls.empty() && result.role != "assistant";
   if (!message.has("content") && needs_content && json.is_object()) message.violate_path(path + ".content", "is required");
   if (const auto refusal = message.text("refusal"); refusal && result.content.value_or("").empty()) result.content = refusal;
@@ -279,7 +279,7 @@ void read_openai_chat(Fields& fields, ChatRequest& chat) {
 
 namespace {
 
-// The conversation up to the end of what the assistant said last. A mark behind that shows where the template writes it; a template that
+// The conversation up to the end of what the assistant said last. A mark after it shows where the template writes it; a template that
 // does not write it as it is begins an answer, and the text follows.
 std::string render_open(const ChatTemplate& chat_template, const ChatPrompt& prompt) {
   constexpr std::string_view kMark = "wick-continues-here";

@@ -22,7 +22,7 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
 
   // Uninitialised, aligned to 64 bytes. Errors: out_of_memory with the size and what the machine has left.
   [[nodiscard]] std::unique_ptr<Buffer> allocate(size_t bytes, Lifetime lifetime);
-  // Gives back the memory that is kept for later, but for `most_bytes` of it, and counts the peak anew.
+  // Frees cached memory except `most_bytes` of it, and resets the peak.
   void release_kept(size_t most_bytes) noexcept;
   [[nodiscard]] size_t allocated_bytes() const noexcept { return now_.load(std::memory_order_relaxed); }
   [[nodiscard]] size_t peak_allocated_bytes() const noexcept { return peak_.load(std::memory_order_relaxed); }

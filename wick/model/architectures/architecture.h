@@ -41,7 +41,7 @@ enum class StoredForm {
   transposed_halves,       // the same of columns
   interleaved_transposed,  // columns of the first and the second alternate
   in_turns,                // the same of biases
-  mxfp4,                   // four-bit floats (OCP MX 2023): NAME_blocks [count, rows, columns / 32, 16] beside NAME_scales, both of bytes
+  mxfp4,                   // four-bit floats (OCP MX 2023): NAME_blocks [count, rows, columns / 32, 16] with NAME_scales, both of bytes
   interleaved_mxfp4        // the same with alternating rows of the first and the second
 };
 
@@ -62,7 +62,7 @@ struct HuggingFaceForm {
   float norm_offset = 0;           // what is added to the stored weights of norms
   bool transposed = false;         // matrices of layers are stored [in, out]
   bool qkv_by_head = false;        // rows of attn_qkv are each head's query, key and value, where GGUF has all queries first
-  bool ignore_mtp_layers = false;  // those behind the last, which predict more tokens at once
+  bool ignore_mtp_layers = false;  // layers after the last, which predict further tokens
   bool qkv_by_group = false;       // the same of groups: the queries of a key/value head, its key, its value
   bool splits_qkv = false;         // GGUF files have three matrices in the place of attn_qkv
   int64_t inner_multiple = 0;      // of the hidden size: the feed-forward width where the configuration does not say

@@ -605,7 +605,7 @@ void ConfigTranslator::read_flags() {
   result_.ties_by_word = tied.value_or(false);
   result_.tied = tied.value_or(result_.architecture->hugging_face.tied_by_default);
   if (flag("is_causal") == false) {
-    refuse("is_causal", "false", "tokens would see those behind them; this version computes causal attention alone, in GGUF files too");
+    refuse("is_causal", "false", "tokens would attend to later ones; this version computes causal attention alone, in GGUF files too");
   }
   result_.attention_bias = flag("attention_bias");
   result_.feed_forward_bias = flag("mlp_bias");

@@ -119,7 +119,7 @@ void add_sentence_transformers(Checkpoint::Folder& folder) {
     const auto folder_name = module.find("path");
     const std::string name = folder_name != module.end() && folder_name->is_string() ? folder_name->get<std::string>() : std::string();
     if (name.empty() || name == ".." || name.find_first_of("/\\") != std::string::npos) {
-      fail(ErrorCode::corrupt_file, "{}: the path of a module is {}: the name of a folder beside the file is needed", path.string(),
+      fail(ErrorCode::corrupt_file, "{}: the path of a module is {}: the name of a folder next to the file is needed", path.string(),
            printable(name));
     }
     const std::filesystem::path file = folder.path / name / "config.json";

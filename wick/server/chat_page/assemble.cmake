@@ -2,7 +2,7 @@
 #
 #   cmake -D SOURCE=FOLDER -D OUTPUT=FILE.cpp [-D MARKED=FILE [-D KATEX=FILE]] -P assemble.cmake
 #
-# The page lies beside OUTPUT, as chat_page.html and compressed as chat_page.html.gz. Without the libraries it has plain Markdown.
+# The page is written next to OUTPUT, as chat_page.html and compressed as chat_page.html.gz. Without the libraries it has plain Markdown.
 cmake_minimum_required(VERSION 3.19)
 
 function(read_all result)

@@ -94,7 +94,7 @@ class Store {
     this.channel?.postMessage({ id });
   }
 
-  // Another page of this server wrote: what is not being answered here is read anew.
+  // Another page of this server wrote: whatever is not being answered here is read again.
   changedElsewhere({ id }) {
     if (this.isRefused) return;
     if (!isRunning(id)) this.memory.delete(id);

@@ -51,7 +51,7 @@ class Cursor {
     return std::string(text_.substr(from, at_ - from));
   }
 
-  // What is not white space must be there; white space may be more or less beside marks and in JSON.
+  // What is not white space must be there; white space may differ next to marks and in JSON.
   State literal(std::string_view expected, bool is_json) {
     for (size_t index = 0; index < expected.size();) {
       if (is_json_blank(expected[index])) {

@@ -130,7 +130,7 @@ class Prober {
     return prompt;
   }
 
-  // What the template writes behind the question; ids are marked by CallForm::kId.
+  // The template's text after the question; ids are marked by CallForm::kId.
   [[nodiscard]] std::optional<std::string> render(const Turn& turn, const PromptStyle& style) const {
     const std::optional<std::string> text = template_.try_render(conversation(turn), style);
     if (!text) return std::nullopt;
@@ -308,7 +308,7 @@ class Prober {
     return std::nullopt;
   }
 
-  // Reads how arguments are written behind the name, which ends at `name_end`; where they end.
+  // Reads how arguments are written after the name, which ends at `name_end`; where they end.
   std::optional<size_t> read_arguments(std::string_view text, size_t name_end, CallForm& form) const {
     const size_t brace = text.find('{', name_end);
     if (brace != std::string_view::npos) {
@@ -386,7 +386,7 @@ class Prober {
       const size_t shared = common_prefix(gap, rest);
       form.call_end = std::string(gap.substr(0, shared));
       form.between = std::string(gap.substr(shared));
-      // White space behind a call is between it and the next, or is not there.
+      // White space after a call is between it and the next, or is not there.
       const size_t trimmed = without_blanks_behind(form.call_end).size();
       form.between.insert(0, form.call_end.substr(trimmed));
       form.call_end.resize(trimmed);
@@ -406,7 +406,7 @@ class Prober {
     return form;
   }
 
-  // What is written behind the last call: the end of all calls, or the mark that ends a turn in which there are calls.
+  // The text after the last call: the end of all calls, or the mark that ends a turn in which there are calls.
   static void read_end(std::string_view ending, std::string_view plain_ending, CallForm& form) {
     if (!form.parallel) {
       form.call_end = std::string(without_blanks_behind(ending));

@@ -36,7 +36,7 @@ struct CallForm {
   bool is_object = false;      // from the last "{" of call_begin on, a call is one JSON object
   bool parallel = true;        // an answer may hold several calls
   bool only_at_start = false;  // of an answer: the form has no mark of its own
-  bool code = false;           // what is no call behind `begin` is code, a call of "python"
+  bool code = false;           // text after `begin` that is no call is code, a call of "python"
   // Arguments::tagged: key_begin KEY key_end [lead] VALUE [tail] value_end, with `separator` after each.
   std::string key_begin = {};
   std::string key_end = {};

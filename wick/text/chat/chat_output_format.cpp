@@ -43,7 +43,7 @@ class AnswerFormat {
   AnswerFormat(const ChatRules& rules, const CallSyntax& syntax) : rules_(rules), syntax_(syntax) {
     if (rules.calls == Calls::none) return;
     for (const CallForm& form : syntax.forms) {
-      // Named formats have forms beside the model's own: these are read, and not written.
+      // Named formats have forms in addition to the model's own: these are read, and not written.
       if (&form != &syntax.forms.front() && rules.calls == Calls::required) continue;
       forms_.push_back({&form, calls_of_form(form, rules.tools, rules.only, rules.parallel_calls)});
       beginnings_.push_back(beginnings_of_calls(form, rules.tools, rules.only));
@@ -69,7 +69,7 @@ class AnswerFormat {
     OutputFormat calls;
   };
 
-  // A text, and a call behind it, for each form.
+  // A text followed by a call, for each form.
   [[nodiscard]] std::vector<OutputFormat> calls_behind(const std::vector<std::string>& without) const {
     std::vector<OutputFormat> all;
     for (size_t index = 0; index < forms_.size(); ++index) {
@@ -103,7 +103,7 @@ class AnswerFormat {
     return one_of(std::move(all));
   }
 
-  // From behind the mark that begins reasoning to the end of all. A call may come in the middle of it.
+  // From the mark that begins reasoning to the end of all. A call may come in the middle of it.
   [[nodiscard]] OutputFormat after_reasoning_begins(const std::string& end) const {
     OutputFormat text{.kind = Kind::free_text, .choices = {end}, .parts = beginnings_};
     std::vector<OutputFormat> next = {marked_text(end), blanks()};

@@ -18,7 +18,7 @@ struct ChatRules {
   std::string format = "hermes";                  // of chat_formats()
   std::shared_ptr<const CallSyntax> syntax = {};  // instead of the format: what was read from a template
   std::string_view template_source = {};          // tells whether the model reasons
-  std::string_view rendered = {};                 // the prompt: whether it ends inside of a reasoning block, or behind one
+  std::string_view rendered = {};                 // the prompt: whether it ends inside a reasoning block, or after one
   Calls calls = Calls::none;
   std::string tools = {};                   // as in ChatPrompt
   std::string only = {};                    // the one function that may be called; empty: any

@@ -253,7 +253,7 @@ bool ChatParser::Machine::may_begin(size_t form) const {
   return !is_token(begins_[form]) && (line_begins_ || fresh_);
 }
 
-// The first form that fits, or still may: it decides for those behind it.
+// The first form that fits, or still may: it decides for those after it.
 ChatParser::Machine::Found ChatParser::Machine::find_call(bool at_end, const CallForm*& form, CallBeginning& beginning) const {
   if (syntax_->harmony) return Found::none;
   const bool any_name = tokenizer_ == nullptr || is_token_ || schemas_.empty();
@@ -285,7 +285,7 @@ void ChatParser::Machine::settle() {
       continue;
     }
     if (as_mark == Found::maybe || as_call == Found::maybe) return;
-    // Llama's <|python_tag|> with no call behind it.
+    // Llama's <|python_tag|> without a call after it.
     const bool is_code = std::any_of(syntax_->forms.begin(), syntax_->forms.end(), [&](const CallForm& each) {
       return each.code && pending_.starts_with(each.begin) && (tokenizer_ == nullptr || is_token_);
     });

@@ -41,7 +41,7 @@ struct ChatParserOptions {
   std::string tools = {};
   // The vocabulary that the text was written in; it must live longer. A mark that is one of its tokens is read where the token comes, not
   // where a text is spelled so. A mark that is none begins a call only at the beginning of a line or of the answer, and only with the name
-  // of one of `tools` behind it. Without a vocabulary each text that is spelled like a mark is the mark.
+  // of one of `tools` after it. Without a vocabulary each text that is spelled like a mark is the mark.
   const Tokenizer* tokenizer = nullptr;
 };
 

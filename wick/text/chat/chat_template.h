@@ -54,7 +54,7 @@ struct ChatPrompt {
 struct PromptStyle {
   bool llama_cpp = false;       // by the rules of llama.cpp's engine instead of transformers'
   bool text_arguments = false;  // arguments of calls as a text of JSON instead of an object
-  bool null_content = false;    // content that is empty beside calls is none instead of ""
+  bool null_content = false;    // content that is empty in a message with calls is none instead of ""
   bool complete_tools = false;  // what a tool's description lacks is there, empty
 
   friend bool operator==(const PromptStyle&, const PromptStyle&) = default;
@@ -79,7 +79,7 @@ class ChatTemplate {
   [[nodiscard]] static ChatTemplate parse(std::string_view source, std::string name = "chat template");
 
   // The conversation as text, in the style in which this template writes calls; where it fails, in the others. Content that is null is "",
-  // unless the template writes calls only beside none. Ids of calls get the form of traits().syntax->ids. Tools for which the template has
+  // unless the template writes calls only with none. Ids of calls get the form of traits().syntax->ids. Tools for which the template has
   // no place are listed in the system message. Errors: invalid_argument with line and jinja2's words where the template fails or refuses
   // (raise_exception), where it costs more than the limits, and for JSON that is none; for variables that would replace the conversation;
   // unsupported for tools that the template neither lists nor writes calls of.

@@ -263,7 +263,7 @@ ExpressionId SchemaCompiler::compile_object(const Items& flat) {
 ExpressionId SchemaCompiler::members_in_any_order(const std::vector<Member>& members, ExpressionId other, uint64_t smallest,
                                                   uint64_t largest, const std::string& where) {
   if (members.size() > kMaxGroupMembers) {
-    fail(ErrorCode::unsupported, "{}: more than {} properties beside minProperties or maxProperties", where, kMaxGroupMembers);
+    fail(ErrorCode::unsupported, "{}: more than {} properties together with minProperties or maxProperties", where, kMaxGroupMembers);
   }
   // Names that are not listed may be written twice, so that all of them together count as one.
   if (smallest > members.size() + (grammar_.is_never(other) ? 0 : 1)) {

@@ -10,7 +10,7 @@
 namespace wick {
 namespace {
 
-// Of a map's node beside what it holds.
+// Overhead of a map's node in addition to its value.
 constexpr size_t kEntryNodeBytes = 48;
 
 }  // namespace
@@ -120,7 +120,7 @@ uint32_t MaskCache::next_entry(uint32_t entry, const Frame& frame) {
   walk_.spend(next.mask.size() / 16);
   for (const uint32_t place : entries_[entry]->returns) {
     if (set.bottom) next.returns.push_back(place);
-    // Its number anew: a walk may have dropped the states.
+    // The number is looked up again: a walk may have dropped the states.
     walk_.walk(place, walk_.state_of(set), nullptr, next.mask, &next.returns);
   }
   std::sort(next.returns.begin(), next.returns.end());

@@ -94,7 +94,7 @@ class ConstraintCompiler {
   // a part that cannot be enforced, named by its JSON pointer or its place in the pattern or grammar.
   [[nodiscard]] std::unique_ptr<TokenConstraint> compile(const OutputFormat& format);
 
-  // The budget, and what is kept now, of formats in use too; beside it the vocabulary's own tables, once.
+  // The budget, and what is kept now, of formats in use too; in addition the vocabulary's own tables, once.
   static constexpr size_t kMaxCachedBytes = size_t{128} << 20;
   [[nodiscard]] size_t cached_bytes() const;
 

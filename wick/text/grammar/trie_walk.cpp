@@ -7,7 +7,7 @@
 namespace wick {
 namespace {
 
-// Of a map's node beside what it holds.
+// Overhead of a map's node in addition to its value.
 constexpr size_t kStateNodeBytes = 48;
 
 std::vector<std::vector<std::string>> characters_beyond_ascii(const Automaton& automaton) {

@@ -50,7 +50,7 @@ class TrieWalk {
   // None, if the state treats no large part of the vocabulary alike. `at_bottom`: what returns to the bottom is at the end of the text.
   [[nodiscard]] std::optional<Shortcut> find_shortcut(uint32_t state, bool at_bottom);
   // Adds the tokens of the subtree of a node, which `state` is the state at, without what `shortcut` answers for; nullptr: all of it.
-  // `returns` gets the nodes of the trie behind which the bottom is returned to; nullptr: nobody asks.
+  // `returns` gets the nodes of the trie after which the bottom is returned to; nullptr: nobody asks.
   void walk(uint32_t root, uint32_t state, const Shortcut* shortcut, std::span<uint64_t> mask, std::vector<uint32_t>* returns);
 
  private:

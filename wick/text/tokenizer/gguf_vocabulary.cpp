@@ -188,7 +188,7 @@ void JsonVocabulary::make_byte_level(const VocabularyJson& model) {
   read_merges(model);
 }
 
-// Scores of the SentencePiece model that the file was made of, if it is beside it.
+// Scores of the SentencePiece model that the file was made of, if it is in the same folder.
 bool JsonVocabulary::score_by_file() {
   const std::filesystem::path file = folder_ / "tokenizer.model";
   std::error_code ignored;

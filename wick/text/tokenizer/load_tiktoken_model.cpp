@@ -103,7 +103,8 @@ std::optional<KnownFile> find_known_file(TokenId ranks) {
   }
 }
 
-// By "model_type" of config.json, or the file's name: the pattern is in the program beside it. Empty for a family that is not known.
+// By "model_type" of config.json, or the file's name: the pattern is in the program that comes with it. Empty for a family that is not
+// known.
 std::string_view pattern_of_family(std::string_view family) {
   struct Row {
     std::string_view start, pre;  // of the type; the name of the set

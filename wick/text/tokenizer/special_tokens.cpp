@@ -30,7 +30,7 @@ class FolderReader {
     for (const char* name : {"generation_config.json", "config.json"}) {
       read_file(name, [&](const JsonReader& root) {
         read_ids(root);
-        // Of a model that reads images too, which has its text model's beside other things.
+        // Of a model that reads images too, which has its text model's among other things.
         if (const auto text = root.find("text_config"); text && text->value().is_object()) read_ids(*text);
         if (const auto type = root.find("model_type"); type && type->value().is_string()) tokens_.model_type = type->string();
       });

@@ -1,4 +1,4 @@
-// SpecialTokens are what files beside a vocabulary say about its tokens: which begin and end a text, and which end a generation.
+// SpecialTokens are the facts about tokens in files next to a vocabulary: which begin and end a text, and which end a generation.
 #pragma once
 
 #include <filesystem>
