@@ -12,6 +12,7 @@
 #include "wick/base/ascii.h"
 #include "wick/base/fail.h"
 #include "wick/base/json.h"
+#include "wick/cli/hub/sha256.h"
 #include "wick/formats/printable.h"
 
 namespace wick {
