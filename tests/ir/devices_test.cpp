@@ -28,16 +28,6 @@ std::vector<std::vector<std::byte>> run_on(Runtime& runtime, const KernelCase& c
 
 class Devices : public testing::TestWithParam<const Backend*> {};
 
-// Matrix tiles are for devices that have them; elsewhere their lowering is the interpreter's matter, and a compiler's work of seconds.
-std::vector<KernelCase> cases_for(const DeviceCaps& caps) {
-  std::vector<KernelCase> cases = kernel_cases(caps);
-  for (KernelCase& c : linear_cases(caps)) cases.push_back(std::move(c));
-  for (KernelCase& c : node_cases(caps)) cases.push_back(std::move(c));
-  if (!has_lane_tiles(caps)) std::erase_if(cases, [](const KernelCase& c) { return c.name.starts_with("linear_lanes"); });
-  if (caps.tiles.empty()) std::erase_if(cases, [](const KernelCase& c) { return c.name.starts_with("matmul_tiles"); });
-  return cases;
-}
-
 TEST_P(Devices, RunEveryKernelAsPlainLoopsDo) {
   const Backend& backend = *GetParam();
   const std::vector<DeviceInfo> devices = backend.probe();
@@ -47,7 +37,7 @@ TEST_P(Devices, RunEveryKernelAsPlainLoopsDo) {
     const std::vector<VariantInfo> variants = backend.variants();
     for (const VariantInfo& variant : variants) {
       const std::shared_ptr<Runtime> runtime = open_runtime(backend.kind, device.index, {.threads = 0, .variant = variant.name});
-      const std::vector<KernelCase> cases = cases_for(runtime->caps());
+      const std::vector<KernelCase> cases = device_cases(runtime->caps());
       for (std::size_t i = 0; i < cases.size(); i += variant.name == variants.back().name ? 1 : 4) {
         const std::string error = error_of([&] { EXPECT_EQ(differences(cases[i], run_on(*runtime, cases[i])), "") << device.caps.name; });
         EXPECT_EQ(error, "") << cases[i].name << " on " << device.caps.name << ", " << variant.name;

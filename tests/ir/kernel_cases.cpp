@@ -822,4 +822,13 @@ std::vector<KernelCase> kernel_cases(const DeviceCaps& caps) {
   return cases;
 }
 
+std::vector<KernelCase> device_cases(const DeviceCaps& caps) {
+  std::vector<KernelCase> cases = kernel_cases(caps);
+  for (KernelCase& c : linear_cases(caps)) cases.push_back(std::move(c));
+  for (KernelCase& c : node_cases(caps)) cases.push_back(std::move(c));
+  if (!has_lane_tiles(caps)) std::erase_if(cases, [](const KernelCase& c) { return c.name.starts_with("linear_lanes"); });
+  if (caps.tiles.empty()) std::erase_if(cases, [](const KernelCase& c) { return c.name.starts_with("matmul_tiles"); });
+  return cases;
+}
+
 }  // namespace wick::ir

@@ -37,6 +37,9 @@ struct KernelCase {
 [[nodiscard]] std::vector<KernelCase> linear_cases(const DeviceCaps& caps);
 // Cases of single nodes and statements.
 [[nodiscard]] std::vector<KernelCase> node_cases(const DeviceCaps& caps);
+// All of these for the compiler of a device: kernels by matrix tiles only where it has such tiles. What they are lowered to elsewhere is
+// tested in the interpreter; a compiler takes seconds to minutes for it.
+[[nodiscard]] std::vector<KernelCase> device_cases(const DeviceCaps& caps);
 
 // The elements of a buffer as numbers.
 [[nodiscard]] std::vector<double> numbers_of(Element element, const std::vector<std::byte>& bytes);

@@ -46,9 +46,7 @@ CommandResult run_command(const std::string& command) {
 bool has_program(const std::string& name) { return run_command("command -v " + name).status == 0; }
 
 std::vector<Text> texts(const Dialect& dialect, const DeviceCaps& caps) {
-  std::vector<KernelCase> cases = kernel_cases(caps);
-  for (KernelCase& c : linear_cases(caps)) cases.push_back(std::move(c));
-  for (KernelCase& c : node_cases(caps)) cases.push_back(std::move(c));
+  std::vector<KernelCase> cases = device_cases(caps);
   for (Kernel& kernel : sampled_kernels(caps, text_seed(), 2)) {
     const std::string name = fmt::format("sample_{}_{}", cases.size(), kernel.name);
     cases.push_back({.name = name, .kernel = std::move(kernel), .grid = {}, .buffers = {}, .parameters = {}});
