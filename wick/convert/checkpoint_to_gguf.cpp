@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <numbers>
+#include <utility>
 #include <vector>
 
 #include "wick/base/fail.h"
@@ -19,7 +20,10 @@ namespace wick {
 namespace {
 
 // ggml's numbers for "mostly" that type.
-constexpr uint32_t kMostlyF32 = 0, kMostlyF16 = 1, kMostlyQ4_0 = 2, kMostlyQ8_0 = 7, kMostlyQ5_0 = 8, kMostlyBf16 = 32, kMostlyMxfp4 = 38;
+constexpr uint32_t kMostlyF32 = 0, kMostlyF16 = 1;
+constexpr std::pair<DType, uint32_t> kMostly[] = {{DType::q4_0, 2},   {DType::q4_1, 3},   {DType::q8_0, 7},
+                                                  {DType::q5_0, 8},   {DType::q5_1, 9},   {DType::bf16, 32},
+                                                  {DType::tq2_0, 37}, {DType::mxfp4, 38}, {DType::nvfp4, 39}};
 
 uint32_t file_type_of(const Checkpoint& checkpoint) {
   std::map<DType, uint64_t> bytes;
@@ -27,22 +31,23 @@ uint32_t file_type_of(const Checkpoint& checkpoint) {
   const auto most =
       std::max_element(bytes.begin(), bytes.end(), [](const auto& left, const auto& right) { return left.second < right.second; });
   if (most == bytes.end() || most->first == DType::f32) return kMostlyF32;
-  if (most->first == DType::mxfp4) return kMostlyMxfp4;
-  if (most->first == DType::q4_0) return kMostlyQ4_0;
-  if (most->first == DType::q5_0) return kMostlyQ5_0;
-  if (most->first == DType::q8_0) return kMostlyQ8_0;
-  return most->first == DType::bf16 ? kMostlyBf16 : kMostlyF16;
+  for (const auto& [dtype, number] : kMostly) {
+    if (most->first == dtype) return number;
+  }
+  return kMostlyF16;
 }
 
 // Its rows in that order.
 CheckpointTensor with_rows(const CheckpointTensor& tensor, const std::vector<int64_t>& order) {
   const auto bytes = std::make_shared<std::vector<std::byte>>();
-  const size_t row_bytes = tensor.data.size() / std::max<size_t>(order.size(), 1);
+  const auto tail_bytes = static_cast<size_t>(info(tensor.dtype).tail_bytes);
+  const size_t row_bytes = (tensor.data.size() - tail_bytes) / std::max<size_t>(order.size(), 1);
   bytes->reserve(tensor.data.size());
   for (const int64_t row : order) {
     const std::span<const std::byte> from = tensor.data.subspan(static_cast<size_t>(row) * row_bytes, row_bytes);
     bytes->insert(bytes->end(), from.begin(), from.end());
   }
+  bytes->insert(bytes->end(), tensor.data.end() - static_cast<ptrdiff_t>(tail_bytes), tensor.data.end());
   CheckpointTensor ordered = tensor;
   ordered.data = *bytes;
   ordered.owner = bytes;

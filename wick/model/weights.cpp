@@ -55,7 +55,13 @@ WeightReader::WeightReader(const Checkpoint& file, Device device, const LoadOpti
       read_(file.tensors().size()),
       device_(std::move(device)),
       progress_(options.progress),
-      deterministic_(options.deterministic) {}
+      total_bytes_(file.file_bytes()),
+      deterministic_(options.deterministic) {
+  // More than the file has, where quantized matrices become wider.
+  uint64_t bytes = 0;
+  for (const CheckpointTensor& tensor : file.tensors()) bytes += tensor.bytes();
+  total_bytes_ = std::max(total_bytes_, bytes);
+}
 
 const CheckpointTensor* WeightReader::take(const std::string& name) {
   const CheckpointTensor* tensor = file_.find_tensor(name);
@@ -89,7 +95,7 @@ void WeightReader::check_shape(const CheckpointTensor& tensor, const Shape& shap
 void WeightReader::count(const CheckpointTensor& tensor) {
   parameters_ += tensor.shape.elements();
   done_bytes_ += tensor.bytes();
-  if (progress_) progress_(done_bytes_, file_.file_bytes());
+  if (progress_) progress_(done_bytes_, total_bytes_);
 }
 
 Tensor WeightReader::import(const CheckpointTensor& tensor, const Shape& shape) {
@@ -162,7 +168,8 @@ ScaledMatrix WeightReader::read(const std::string& name, OpId op, const Shape& s
   const double file_scale = scale(name);
   ScaledMatrix matrix;
   if (tensor.dtype == DType::i2_s) {
-    matrix = {import_rewritten(tensor, shape), i2_s_scale(tensor.data) * file_scale};
+    const CheckpointTensor whole = tensor.composed();
+    matrix = {import_rewritten(whole, shape), i2_s_scale(whole.data) * file_scale};
   } else {
     matrix = stored_matrix(tensor, shape);
     matrix.scale = file_scale;

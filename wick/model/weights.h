@@ -117,6 +117,7 @@ class WeightReader {
   std::vector<bool> read_;  // of file_.tensors()
   Device device_;
   std::function<void(uint64_t, uint64_t)> progress_;
+  uint64_t total_bytes_;
   bool deterministic_;
   bool scaled_feed_forward_ = true;
   uint64_t done_bytes_ = 0;

@@ -29,17 +29,6 @@ struct Float8Layout {
     }
     return true;
   }
-  void write(DType dtype, std::span<std::byte> to) const {
-    for (int64_t row = 0; row < rows; ++row) {
-      for (int64_t column = 0; column < columns; ++column) {
-        const float exact = value(row, column);
-        const auto at = static_cast<size_t>(row * columns + column);
-        const f16 rounded(exact);
-        if (dtype == DType::f16) std::memcpy(to.data() + at * sizeof(uint16_t), &rounded.bits, sizeof(uint16_t));
-        if (dtype == DType::f32) std::memcpy(to.data() + at * sizeof(float), &exact, sizeof(float));
-      }
-    }
-  }
 };
 
 }  // namespace wick::quant

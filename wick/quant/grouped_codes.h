@@ -95,7 +95,7 @@ void write_blocks(const Layout& layout, std::span<std::byte> to) {
   }
 }
 
-// The matrix in a format that fitting_dtype() gave.
+// The matrix in a format that fitting_dtype() gave, in a wider one of these, or in f32.
 template <class Layout>
 void write_grouped(const Layout& layout, DType dtype, std::span<std::byte> to) {
   if (dtype == DType::q4_0) return write_blocks<BlockQ4_0>(layout, to);
@@ -104,8 +104,11 @@ void write_grouped(const Layout& layout, DType dtype, std::span<std::byte> to) {
   for (int64_t column = 0; column < layout.columns; ++column) {
     const int64_t group = layout.group(column);
     for (int64_t row = 0; row < layout.rows; ++row) {
-      const f16 value(layout.scale(row, group) * static_cast<float>(layout.code(row, column) - layout.zero(row, group)));
-      std::memcpy(to.data() + static_cast<size_t>(row * layout.columns + column) * sizeof(uint16_t), &value.bits, sizeof(uint16_t));
+      const float exact = layout.scale(row, group) * static_cast<float>(layout.code(row, column) - layout.zero(row, group));
+      const f16 rounded(exact);
+      const auto at = static_cast<size_t>(row * layout.columns + column);
+      if (dtype == DType::f16) std::memcpy(to.data() + at * sizeof(uint16_t), &rounded.bits, sizeof(uint16_t));
+      if (dtype == DType::f32) std::memcpy(to.data() + at * sizeof(float), &exact, sizeof(float));
     }
   }
 }

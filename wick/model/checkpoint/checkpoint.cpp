@@ -16,7 +16,7 @@
 
 namespace wick {
 
-uint64_t CheckpointTensor::bytes() const { return compose ? static_cast<uint64_t>(storage_bytes(dtype, shape.elements())) : data.size(); }
+uint64_t CheckpointTensor::bytes() const { return compose ? static_cast<uint64_t>(tensor_bytes(dtype, shape.elements())) : data.size(); }
 
 CheckpointTensor CheckpointTensor::composed() const {
   CheckpointTensor tensor = *this;

@@ -204,11 +204,16 @@ bool ConfigTranslator::is_special(std::string_view key) const {
 
 void ConfigTranslator::translate_key(const std::string& key, const Json& value) {
   if (key == "quantization_config" && !has_own_row(key) && !has_rows_of(key)) {
-    if (!says_nothing(value)) result_.quantization = read_quantization(value, name_, prefix_);
+    // MLX writes the same object under both keys.
+    const Json* of_mlx = find("quantization");
+    const bool is_copy = of_mlx != nullptr && of_mlx->is_object() && value.is_object() && !value.contains("quant_method");
+    if (!says_nothing(value) && !is_copy) result_.quantization = read_quantization(value, name_, prefix_);
     return;
   }
-  // MLX's, which has no other name.
-  if (key == "quantization" && value.is_object()) fail_quantization(name_, prefix_ + key, "MLX");
+  if (key == "quantization" && value.is_object()) {
+    result_.quantization = read_mlx_quantization(value, name_, prefix_);
+    return;
+  }
   if (!has_own_row(key) && is_special(key)) return;
   const auto find_row = [&](std::span<const ConfigRow> rows) -> const ConfigRow* {
     const auto row = std::find_if(rows.begin(), rows.end(), [&](const ConfigRow& each) { return each.key == key; });

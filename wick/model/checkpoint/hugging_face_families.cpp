@@ -265,7 +265,7 @@ std::optional<nlohmann::json> text_part(const nlohmann::json& whole, const std::
   }
   nlohmann::json part = *text;
   part["architectures"] = {inner};
-  for (const char* key : {"tie_word_embeddings", "quantization_config"}) {
+  for (const char* key : {"tie_word_embeddings", "quantization_config", "quantization"}) {
     if (const auto value = whole.find(key); value != whole.end() && !value->is_null()) part[key] = *value;
   }
   return part;

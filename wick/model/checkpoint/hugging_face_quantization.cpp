@@ -1,5 +1,7 @@
 #include "wick/model/checkpoint/hugging_face_quantization.h"
 
+#include <algorithm>
+#include <array>
 #include <optional>
 
 #include "wick/base/fail.h"
@@ -20,7 +22,10 @@ class QuantizationReader {
     const std::optional<std::string> method = text(json_, "quant_method");
     if (!method) {
       // bitsandbytes' first configurations name no method.
-      if (flag("load_in_4bit") || flag("load_in_8bit")) refuse("bitsandbytes");
+      if (flag("load_in_4bit") || flag("load_in_8bit")) {
+        read_bitsandbytes();
+        return std::move(made_);
+      }
       fail(ErrorCode::corrupt_file, "{}: {}: no text quant_method; download the configuration again", file_, key_);
     }
     made_.name = *method;
@@ -34,10 +39,28 @@ class QuantizationReader {
       read_compressed();
     } else if (*method == "fp8") {
       read_float8();
-    } else if (*method == "modelopt") {
+    } else if (*method == "modelopt" || *method == "modelopt_fp4") {
       read_modelopt();
+    } else if (*method == "bitsandbytes") {
+      read_bitsandbytes();
+    } else if (*method == "hqq") {
+      made_.method = QuantizationMethod::hqq;  // the tensors tell the rest
+    } else if (*method == "bitnet") {
+      read_bitnet();
     } else {
       refuse(*method);
+    }
+    return std::move(made_);
+  }
+
+  QuantizationConfig read_mlx() {
+    made_.name = "mlx";
+    made_.method = QuantizationMethod::mlx;
+    const ModuleQuantization usual = mlx_settings("", json_, {});
+    made_.bits = usual.bits;
+    made_.group_size = usual.group_size;
+    for (const auto& [module, settings] : json_.items()) {
+      if (settings.is_object()) made_.modules.emplace(module, mlx_settings(printable_name(module) + ".", settings, usual));
     }
     return std::move(made_);
   }
@@ -112,13 +135,18 @@ class QuantizationReader {
     if (packing.find("awq") != std::string::npos) return read_awq();
     refuse_value("packing_format", printable(packing), "GPTQ's and AWQ's");
   }
+  static constexpr std::string_view kForms =
+      "pack-quantized, int-quantized, naive-quantized, float-quantized, nvfp4-pack-quantized and mxfp4-pack-quantized";
+  [[nodiscard]] static bool is_known_form(std::string_view form) {
+    constexpr std::array<std::string_view, 7> kKnown = {"pack-quantized", "int-quantized",        "naive-quantized",     "float-quantized",
+                                                        "dense",          "nvfp4-pack-quantized", "mxfp4-pack-quantized"};
+    return std::find(kKnown.begin(), kKnown.end(), form) != kKnown.end();
+  }
   void read_compressed() {
     made_.method = QuantizationMethod::packed_rows;
     made_.group_size = -1;
     const std::string form = text(json_, "format").value_or("dense");
-    const bool known =
-        form == "pack-quantized" || form == "int-quantized" || form == "naive-quantized" || form == "float-quantized" || form == "dense";
-    if (!known) refuse_value("format", printable(form), "pack-quantized, int-quantized, naive-quantized and float-quantized");
+    if (!is_known_form(form) && form != "mixed-precision") refuse_value("format", printable(form), kForms);
     if (const std::optional<std::string> sparse = json_.contains("sparsity_config") && json_["sparsity_config"].is_object()
                                                       ? text(json_["sparsity_config"], "format")
                                                       : std::nullopt;
@@ -130,12 +158,19 @@ class QuantizationReader {
     for (const auto& [name, group] : groups->items()) {
       const auto weights = group.is_object() ? group.find("weights") : group.end();
       if (!group.is_object() || weights == group.end() || !weights->is_object()) continue;
+      if (const std::optional<std::string> own = text(group, "format"); own && !is_known_form(*own))
+        refuse_value("config_groups." + printable_name(name) + ".format", printable(*own), kForms);
       take_bits({4, 8}, *weights, "num_bits");
       const std::string strategy = text(*weights, "strategy").value_or("channel");
       if (strategy == "group") take_group_size(*weights);
       if (strategy == "block") take_block(*weights, "block_structure");
-      if (strategy != "group" && strategy != "block" && strategy != "channel" && strategy != "tensor")
-        refuse_value("config_groups." + name + ".weights.strategy", printable(strategy), "tensor, channel, group and block");
+      // "tensor_group" is NVFP4's.
+      const bool known =
+          strategy == "group" || strategy == "block" || strategy == "channel" || strategy == "tensor" || strategy == "tensor_group";
+      if (!known) {
+        refuse_value("config_groups." + printable_name(name) + ".weights.strategy", printable(strategy),
+                     "tensor, channel, group, block and tensor_group");
+      }
     }
   }
   void take_block(const Json& object, const char* key) {
@@ -161,7 +196,35 @@ class QuantizationReader {
     made_.bits = 8;
     const Json& inner = json_.contains("quantization") && json_["quantization"].is_object() ? json_["quantization"] : json_;
     const std::string algorithm = text(inner, "quant_algo").value_or("none");
-    if (algorithm != "FP8") refuse_value("quant_algo", printable(algorithm), "FP8");
+    // Types of the tensors tell them apart.
+    if (algorithm != "FP8" && algorithm != "NVFP4") refuse_value("quant_algo", printable(algorithm), "FP8 and NVFP4");
+  }
+  void read_bitsandbytes() {
+    made_.name = "bitsandbytes";
+    made_.method = QuantizationMethod::bitsandbytes;
+    const std::string storage = text(json_, "bnb_4bit_quant_storage").value_or("uint8");
+    if (storage != "uint8") refuse_value("bnb_4bit_quant_storage", printable(storage), "uint8");
+  }
+  void read_bitnet() {
+    made_.method = QuantizationMethod::bitnet;
+    const std::string form = text(json_, "linear_class").value_or("bitlinear");
+    if (form != "bitlinear" && form != "autobitlinear") refuse_value("linear_class", printable(form), "bitlinear and autobitlinear");
+    made_.divides_by_scale = form == "bitlinear";
+    const std::string mode = text(json_, "quantization_mode").value_or("offline");
+    if (mode != "offline") refuse_value("quantization_mode", printable(mode), "offline (packed codes)");
+    if (flag("use_rms_norm")) refuse_value("use_rms_norm", "true", "models without these norms");
+  }
+  // A width and group size of MLX; `usual`: where it names none.
+  [[nodiscard]] ModuleQuantization mlx_settings(const std::string& prefix, const Json& object, const ModuleQuantization& usual) const {
+    const std::string mode = text(object, "mode").value_or("affine");
+    if (mode != "affine") refuse_value(prefix + "mode", printable(mode), "affine");
+    const int64_t bits = number(object, "bits").value_or(usual.bits), size = number(object, "group_size").value_or(usual.group_size);
+    constexpr std::array<int64_t, 6> kBits = {2, 3, 4, 5, 6, 8};
+    if (std::find(kBits.begin(), kBits.end(), bits) == kBits.end())
+      refuse_value(prefix + "bits", std::to_string(bits), "2 to 6 and 8 bits");
+    if (size < 1 || size > kLargestGroup)
+      fail(ErrorCode::corrupt_file, "{}: {}.{}group_size = {}: a number of columns is needed", file_, key_, prefix, size);
+    return {.bits = static_cast<int>(bits), .group_size = size};
   }
 
   const Json& json_;
@@ -174,19 +237,31 @@ class QuantizationReader {
 
 void fail_quantization(const std::string& file, std::string_view key, std::string_view method) {
   fail(ErrorCode::unsupported,
-       "{}: {} = {} is not supported; this version reads gptq, awq, auto-round, compressed-tensors, fp8, modelopt (FP8) and gpt-oss' "
-       "mxfp4; take the "
-       "model unquantized, or a GGUF file of it",
+       "{}: {} = {} is not supported; this version reads gptq, awq, auto-round, compressed-tensors, fp8, modelopt (FP8, NVFP4), "
+       "bitsandbytes, hqq, bitnet, MLX's and gpt-oss' mxfp4; take the model unquantized, or a GGUF file of it",
        file, key, printable(method));
 }
 
+namespace {
+
+void check_object(const nlohmann::json& json, const std::string& file, const std::string& key) {
+  if (json.is_object()) return;
+  fail(ErrorCode::corrupt_file, "{}: {} = {}: an object is needed; download the configuration again", file, key,
+       ascii_json_text(json).substr(0, 80));
+}
+
+}  // namespace
+
 QuantizationConfig read_quantization(const nlohmann::json& json, const std::string& file, const std::string& prefix) {
   const std::string key = prefix + "quantization_config";
-  if (!json.is_object()) {
-    fail(ErrorCode::corrupt_file, "{}: {} = {}: an object is needed; download the configuration again", file, key,
-         ascii_json_text(json).substr(0, 80));
-  }
+  check_object(json, file, key);
   return QuantizationReader(json, file, key).read();
+}
+
+QuantizationConfig read_mlx_quantization(const nlohmann::json& json, const std::string& file, const std::string& prefix) {
+  const std::string key = prefix + "quantization";
+  check_object(json, file, key);
+  return QuantizationReader(json, file, key).read_mlx();
 }
 
 }  // namespace wick

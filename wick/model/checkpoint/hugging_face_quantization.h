@@ -12,6 +12,8 @@ namespace wick {
 // Errors: unsupported for methods, forms and widths that Wick has not, naming them and the way out; corrupt_file for what is no object with
 // a method. `prefix`: of the configuration's keys, where it is a part of another one.
 [[nodiscard]] QuantizationConfig read_quantization(const nlohmann::json& json, const std::string& file, const std::string& prefix);
+// The same of MLX's "quantization", whose method has no other name.
+[[nodiscard]] QuantizationConfig read_mlx_quantization(const nlohmann::json& json, const std::string& file, const std::string& prefix);
 // Errors: always unsupported: a method that this version has not.
 [[noreturn]] void fail_quantization(const std::string& file, std::string_view key, std::string_view method);
 

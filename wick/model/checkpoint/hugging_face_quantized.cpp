@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "wick/quant/float8_layout.h"
 #include "wick/quant/gptq_layout.h"
 #include "wick/quant/packed_rows_layout.h"
+#include "wick/quant/plain_values.h"
 
 namespace wick {
 namespace {
@@ -29,22 +31,56 @@ QuantizedMatrix matrix_of(const Layout& layout, const SafetensorsTensor& codes, 
           .owner = codes.file};
 }
 
-// The files of all parts of a matrix.
-std::shared_ptr<const void> owners_of(std::vector<std::shared_ptr<const MappedFile>> files) {
-  return std::make_shared<const std::vector<std::shared_ptr<const MappedFile>>>(std::move(files));
+constexpr std::string_view kCodesOfHqq = ".W_q";
+
+bool ends_with_one_of(std::string_view name, std::span<const std::string_view> ends) {
+  return std::any_of(ends.begin(), ends.end(), [&](std::string_view end) { return name.ends_with(end); });
 }
 
 }  // namespace
 
+std::shared_ptr<const void> owners_of(std::vector<std::shared_ptr<const MappedFile>> files) {
+  return std::make_shared<const std::vector<std::shared_ptr<const MappedFile>>>(std::move(files));
+}
+
 bool QuantizedFolder::is_part(std::string_view name) const {
   // Scales of activations and of the cache, which are not quantized here.
-  constexpr std::array<std::string_view, 16> kParts = {".qzeros",          ".scales",           ".g_idx",
-                                                       ".weight_scale",    ".weight_scale_inv", ".weight_zero_point",
-                                                       ".weight_shape",    ".weight_g_idx",     ".input_scale",
-                                                       ".output_scale",    ".k_scale",          ".v_scale",
-                                                       ".q_scale",         ".input_zero_point", ".weight_global_scale",
+  constexpr std::array<std::string_view, 18> kParts = {".qzeros",
+                                                       ".scales",
+                                                       ".g_idx",
+                                                       ".weight_scale",
+                                                       ".weight_scale_inv",
+                                                       ".weight_scale_2",
+                                                       ".weight_shape",
+                                                       ".weight_g_idx",
+                                                       ".input_scale",
+                                                       ".output_scale",
+                                                       ".k_scale",
+                                                       ".v_scale",
+                                                       ".q_scale",
+                                                       ".weight_zero_point",
+                                                       ".input_zero_point",
+                                                       ".weight_global_scale",
+                                                       ".input_global_scale",
                                                        ".activation_scale"};
-  return std::any_of(kParts.begin(), kParts.end(), [&](std::string_view part) { return name.ends_with(part); });
+  constexpr std::array<std::string_view, 7> kPartsOfBitsandbytes = {
+      ".weight.absmax", ".weight.quant_map", ".weight.nested_absmax", ".weight.nested_quant_map", ".SCB", ".weight_format", ".SCBt"};
+  switch (config_.method) {
+    case QuantizationMethod::gptq:
+    case QuantizationMethod::awq:
+    case QuantizationMethod::packed_rows:
+    case QuantizationMethod::float8:
+    case QuantizationMethod::bitnet: return ends_with_one_of(name, kParts);
+    case QuantizationMethod::mlx: return name.ends_with(".scales") || name.ends_with(".biases");
+    case QuantizationMethod::bitsandbytes:
+      return ends_with_one_of(name, kPartsOfBitsandbytes) || name.find(".weight.quant_state.bitsandbytes__") != std::string_view::npos;
+    case QuantizationMethod::hqq: {
+      // Each matrix has about 20 tensors with its settings.
+      const std::string module(name.substr(0, std::min(name.rfind('.'), name.size())));
+      return !name.ends_with(kCodesOfHqq) && !name.ends_with(".bias") && stored_.find(module + std::string(kCodesOfHqq)) != nullptr;
+    }
+  }
+  return false;
 }
 
 const SafetensorsTensor& QuantizedFolder::part(const std::string& module, std::string_view end, std::string_view codes) const {
@@ -73,17 +109,50 @@ void QuantizedFolder::check_groups(const SafetensorsTensor& index, int64_t colum
   }
 }
 
+void QuantizedFolder::check_elements(const SafetensorsTensor& tensor, DType dtype, int64_t elements, std::string_view why) const {
+  if (tensor.dtype == dtype && tensor.shape.elements() == elements) return;
+  check(tensor, {dtype}, {elements}, why);
+  refuse(tensor, ErrorCode::shape_mismatch, why);
+}
+
+void QuantizedFolder::refuse(const SafetensorsTensor& tensor, ErrorCode code, std::string_view why) const {
+  fail(code, "{}: tensor '{}' {} {} ({}): {}", folder_, printable_name(tensor.name), to_string(tensor.dtype), tensor.shape.to_string(),
+       config_.name, why);
+}
+
+float QuantizedFolder::number_of(const SafetensorsTensor& tensor, std::string_view why) const {
+  const bool is_number = tensor.dtype == DType::f32 || tensor.dtype == DType::bf16 || tensor.dtype == DType::f16;
+  if (!is_number || tensor.shape.elements() != 1) check(tensor, {DType::f32}, {1}, why);
+  const float number = quant::float_at(tensor.data, tensor.dtype, 0);
+  if (!std::isfinite(number)) refuse(tensor, ErrorCode::corrupt_file, "the number is not finite; download the folder again");
+  return number;
+}
+
 std::optional<QuantizedMatrix> QuantizedFolder::find_matrix(const SafetensorsTensor& tensor) const {
   const std::string_view name = tensor.name;
+  const QuantizationMethod method = config_.method;
   const auto module = [&](std::string_view end) { return std::string(name.substr(0, name.size() - end.size())); };
-  if (name.ends_with(kCodes) && config_.method == QuantizationMethod::gptq) return gptq(tensor, module(kCodes));
-  if (name.ends_with(kCodes) && config_.method == QuantizationMethod::awq) return awq(tensor, module(kCodes));
-  if (name.ends_with(kPacked)) return packed_rows(tensor, module(kPacked));
+  if (name.ends_with(kCodes) && method == QuantizationMethod::gptq) return gptq(tensor, module(kCodes));
+  if (name.ends_with(kCodes) && method == QuantizationMethod::awq) return awq(tensor, module(kCodes));
+  if (name.ends_with(kCodesOfHqq) && method == QuantizationMethod::hqq) return hqq(tensor, module(kCodesOfHqq));
+  if (name.ends_with(kPacked)) return tensor.dtype == DType::u8 ? float4(tensor, module(kPacked)) : packed_rows(tensor, module(kPacked));
   if (!name.ends_with(kWeight)) return std::nullopt;
-  if (tensor.dtype == DType::i8 && config_.method == QuantizationMethod::packed_rows) return packed_rows(tensor, module(kWeight));
-  const bool float8s = config_.method == QuantizationMethod::float8 || config_.method == QuantizationMethod::packed_rows;
-  if (tensor.dtype == DType::f8e4m3 && float8s) return float8(tensor, module(kWeight));
-  return std::nullopt;
+  const std::string of_weight = module(kWeight);
+  const bool has_floats = method == QuantizationMethod::float8 || method == QuantizationMethod::packed_rows;
+  switch (tensor.dtype) {
+    case DType::i8:
+      if (method == QuantizationMethod::packed_rows) return packed_rows(tensor, of_weight);
+      if (method == QuantizationMethod::bitsandbytes) return int8_rows(tensor, of_weight);
+      return std::nullopt;
+    case DType::u8:
+      if (method == QuantizationMethod::float8) return float4(tensor, of_weight);
+      if (method == QuantizationMethod::bitsandbytes) return codebook4(tensor, of_weight);
+      if (method == QuantizationMethod::bitnet) return bitnet(tensor, of_weight);
+      return std::nullopt;
+    case DType::u32: return method == QuantizationMethod::mlx ? std::optional(mlx(tensor, of_weight)) : std::nullopt;
+    case DType::f8e4m3: return has_floats ? std::optional(float8(tensor, of_weight)) : std::nullopt;
+    default: return std::nullopt;
+  }
 }
 
 QuantizedMatrix QuantizedFolder::gptq(const SafetensorsTensor& codes, const std::string& module) const {
@@ -228,7 +297,7 @@ QuantizedMatrix QuantizedFolder::float8(const SafetensorsTensor& codes, const st
           .module = module,
           .dtype = layout.fits_f16() ? DType::f16 : DType::f32,
           .shape = {layout.rows, layout.columns},
-          .write = [layout](DType dtype, std::span<std::byte> to) { layout.write(dtype, to); },
+          .write = [layout](DType dtype, std::span<std::byte> to) { quant::write_values(layout, dtype, to); },
           .owner = owners_of({codes.file, scales.file})};
 }
 

@@ -176,6 +176,7 @@ class FolderTensors {
   void add_part(const SafetensorsTensor& tensor, const std::string& name, StoredForm form, int64_t part);
   void add_mxfp4(const SafetensorsTensor& blocks, const CanonicalTensor& canonical);
   void add_quantized(QuantizedMatrix matrix);
+  void add_scales(const std::string& name, const std::string& stored, std::vector<float> scales);
   void add_quantized_stack(const std::string& name, const std::map<int64_t, QuantizedMatrix>& experts);
   void split_queries_keys_values();
   void add_stack(const std::string& name, const std::map<int64_t, SafetensorsTensor>& experts);
@@ -334,14 +335,44 @@ void FolderTensors::add_quantized(QuantizedMatrix matrix) {
                              .shape = matrix.shape,
                              .owner = matrix.owner,
                              .compose = [write = matrix.write, dtype = matrix.dtype](std::span<std::byte> to) { write(dtype, to); }});
+  if (matrix.scale != 1) add_scales(canonical.name, matrix.stored, {matrix.scale});
 }
 
-// In the format that all of them fit in.
-void FolderTensors::add_quantized_stack(const std::string& name, const std::map<int64_t, QuantizedMatrix>& experts) {
+// "blk.0.ffn_up.scale" of "blk.0.ffn_up.weight": one number, or one for each expert.
+void FolderTensors::add_scales(const std::string& name, const std::string& stored, std::vector<float> scales) {
+  constexpr std::string_view kWeight = ".weight";
+  std::string scale_name = name.substr(0, name.size() - (name.ends_with(kWeight) ? kWeight.size() : 0)) + ".scale";
+  take(scale_name, stored);
+  const auto kept = std::make_shared<const std::vector<float>>(std::move(scales));
+  folder_.tensors.push_back({.name = std::move(scale_name),
+                             .stored = stored,
+                             .dtype = DType::f32,
+                             .shape = {std::ssize(*kept)},
+                             .data = std::as_bytes(std::span(*kept)),
+                             .owner = kept});
+}
+
+// The format that all of them fit in.
+DType common_dtype(const std::map<int64_t, QuantizedMatrix>& experts) {
   constexpr std::array kFromNarrow = {DType::q4_0, DType::q5_0, DType::q8_0, DType::f16, DType::f32};
+  const auto place_of = [&](DType dtype) { return std::find(kFromNarrow.begin(), kFromNarrow.end(), dtype) - kFromNarrow.begin(); };
+  constexpr ptrdiff_t kF16 = 3;
+  const DType first = experts.begin()->second.dtype;
+  // I2_S has one scale for a whole tensor.
+  bool equal = first != DType::i2_s;
+  ptrdiff_t widest = 0;
+  for (const auto& [number, matrix] : experts) {
+    equal = equal && matrix.dtype == first;
+    const ptrdiff_t place = place_of(matrix.dtype);
+    widest = std::max(widest, place == std::ssize(kFromNarrow) ? kF16 : place);
+  }
+  return equal ? first : kFromNarrow[static_cast<size_t>(widest)];
+}
+
+void FolderTensors::add_quantized_stack(const std::string& name, const std::map<int64_t, QuantizedMatrix>& experts) {
   const QuantizedMatrix& first = experts.begin()->second;
   take(name, first.stored);
-  size_t widest = 0;
+  std::vector<float> scales;
   int64_t next = 0;
   for (const auto& [number, matrix] : experts) {
     if (number != next++ || !(matrix.shape == first.shape)) {
@@ -349,10 +380,10 @@ void FolderTensors::add_quantized_stack(const std::string& name, const std::map<
            "{}: tensor '{}' is expert {} of a layer, where expert {} of shape {} is needed; download the folder again",
            folder_.path.string(), printable_name(matrix.stored), number, next - 1, first.shape.to_string());
     }
-    const auto place = std::find(kFromNarrow.begin(), kFromNarrow.end(), matrix.dtype);
-    widest = std::max(widest, static_cast<size_t>(place - kFromNarrow.begin()));
+    scales.push_back(matrix.scale);
   }
-  const DType dtype = kFromNarrow[widest];
+  const DType dtype = common_dtype(experts);
+  const bool scaled = dtype == first.dtype && std::any_of(scales.begin(), scales.end(), [](float scale) { return scale != 1; });
   const auto kept = std::make_shared<const std::map<int64_t, QuantizedMatrix>>(experts);
   folder_.tensors.push_back({.name = name,
                              .stored = first.stored,
@@ -364,6 +395,7 @@ void FolderTensors::add_quantized_stack(const std::string& name, const std::map<
                                for (const auto& [number, matrix] : *kept)
                                  matrix.write(dtype, to.subspan(static_cast<size_t>(number) * bytes, bytes));
                              }});
+  if (scaled) add_scales(name, first.stored, std::move(scales));
 }
 
 void FolderTensors::add_stack(const std::string& name, const std::map<int64_t, SafetensorsTensor>& experts) {
