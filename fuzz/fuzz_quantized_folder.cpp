@@ -21,23 +21,21 @@ wick::QuantizationConfig config_of(wick::QuantizationMethod method) {
   return config;
 }
 
-bool read(const wick::ShardedSafetensors& stored, wick::QuantizationMethod method) {
-  bool any = false;
+bool read(const wick::SafetensorsTensor& tensor, const wick::QuantizedFolder& folder) {
   try {
-    const wick::QuantizedFolder folder(stored, config_of(method), "input");
-    for (const wick::SafetensorsTensor& tensor : stored.tensors()) {
-      if (folder.is_part(tensor.name)) continue;
-      const std::optional<wick::QuantizedMatrix> matrix = folder.find_matrix(tensor);
-      if (!matrix || matrix->shape.elements() > kMaxElements) continue;
-      std::vector<std::byte> bytes(static_cast<size_t>(wick::storage_bytes(matrix->dtype, matrix->shape.elements())));
-      matrix->write(matrix->dtype, bytes);
+    if (folder.is_part(tensor.name)) return false;
+    const std::optional<wick::QuantizedMatrix> matrix = folder.find_matrix(tensor);
+    if (!matrix || matrix->shape.elements() > kMaxElements) return false;
+    for (const wick::DType dtype : {matrix->dtype, wick::DType::f16, wick::DType::f32}) {
+      std::vector<std::byte> bytes(static_cast<size_t>(wick::tensor_bytes(dtype, matrix->shape.elements())));
+      matrix->write(dtype, bytes);
       for (const std::byte byte : bytes) sink = sink + std::to_integer<uint64_t>(byte);
-      any = true;
     }
+    return true;
   } catch (const wick::Error& error) {
     sink = sink + std::string_view(error.what()).size();
   }
-  return any;
+  return false;
 }
 
 }  // namespace
@@ -46,9 +44,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   bool any = false;
   try {
     const auto stored = wick::ShardedSafetensors::of(wick::SafetensorsFile::parse(std::as_bytes(std::span(data, size)), "input"));
-    for (const auto method : {wick::QuantizationMethod::gptq, wick::QuantizationMethod::awq, wick::QuantizationMethod::packed_rows,
-                              wick::QuantizationMethod::float8}) {
-      any |= read(stored, method);
+    using enum wick::QuantizationMethod;
+    for (const auto method : {gptq, awq, packed_rows, float8, bitsandbytes, hqq, mlx, bitnet}) {
+      const wick::QuantizedFolder folder(stored, config_of(method), "input");
+      for (const wick::SafetensorsTensor& tensor : stored.tensors()) any |= read(tensor, folder);
     }
   } catch (const wick::Error& error) {
     sink = sink + std::string_view(error.what()).size();
