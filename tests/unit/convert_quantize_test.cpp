@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -117,6 +119,36 @@ TEST(Quantize, NaNAndInfinityAreRefusedNamingTensorAndRow) {
     quantize_file(GgufFile::open(in), folder / "half.gguf", {.mix = &parse_mix("F16")});
     std::filesystem::remove(folder / "half.gguf");
   }
+}
+
+// Models read the scale of a feed-forward matrix in NVFP4, but not of one in Q8_0.
+TEST(Quantize, NvFp4TakesInItsScaleWhereItGetsAnotherType) {
+  const TemporaryFolder folder;
+  std::vector<std::byte> blocks(2 * 2 * 36);
+  for (size_t i = 0; i < blocks.size(); ++i) blocks[i] = static_cast<std::byte>(i % 36 < 4 ? 0x38 : 0x12);  // scales of 1, codes 2 and 1
+  const std::vector<float> scales = {0.5F, -3.0F};
+  GgufWriter writer;
+  writer.add_string("general.architecture", "llama");
+  writer.add_tensor("blk.0.ffn_up_exps.weight", DType::nvfp4, {2, 2, 64}, blocks);
+  writer.add_tensor("blk.0.ffn_up_exps.scale", DType::f32, {2}, std::as_bytes(std::span(scales)));
+  writer.write(folder / "in.gguf");
+  quantize_file(GgufFile::open(folder / "in.gguf"), folder / "out.gguf", {.mix = &parse_mix("F32"), .threads = 1});
+  const GgufFile out = GgufFile::open(folder / "out.gguf");
+  const auto floats = [&](const char* name) {
+    const std::span<const std::byte> data = out.find_tensor(name)->data;
+    std::vector<float> values(data.size() / sizeof(float));
+    std::memcpy(values.data(), data.data(), data.size());
+    return values;
+  };
+  EXPECT_EQ(floats("blk.0.ffn_up_exps.scale"), (std::vector<float>{1, 1}));
+  const std::vector<float> values = floats("blk.0.ffn_up_exps.weight");
+  ASSERT_EQ(values.size(), 2U * 2 * 64);
+  // Elements 0 to 7 of a run have the low codes, 2 for 1, the others the high ones, 1 for 0.5.
+  for (size_t i = 0; i < values.size(); ++i) ASSERT_EQ(values[i], (i % 16 < 8 ? 1.0F : 0.5F) * scales[i / 128]) << i;
+  quantize_file(GgufFile::open(folder / "in.gguf"), folder / "same.gguf", {.mix = &parse_mix("NVFP4"), .threads = 1});
+  const GgufFile same = GgufFile::open(folder / "same.gguf");
+  const std::span<const std::byte> kept = same.find_tensor("blk.0.ffn_up_exps.scale")->data;
+  EXPECT_EQ(std::memcmp(kept.data(), scales.data(), kept.size()), 0);
 }
 
 TEST(Quantize, LowBitTypesNeedImportance) {

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <set>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "wick/base/fail.h"
 #include "wick/base/fail_with.h"
@@ -50,6 +53,8 @@ struct Conversion {
   const GgufTensor* tensor = nullptr;
   const BlockFormat* to = nullptr;  // nullptr: the bytes are copied
   std::vector<float> importance;    // one row for each matrix of the tensor; empty: none
+  std::vector<float> factors = {};  // of the values: one, or one for each matrix; empty: none
+  bool is_ones = false;             // a scale that its matrix has taken in
 };
 
 class Quantizer {
@@ -58,6 +63,12 @@ class Quantizer {
 
   void produce(const Conversion& conversion, const GgufWriter::Sink& sink) {
     const GgufTensor& tensor = *conversion.tensor;
+    if (conversion.is_ones) {
+      const std::vector<float> ones(static_cast<size_t>(tensor.shape.elements()), 1.0F);
+      sink(std::as_bytes(std::span(ones)));
+      advance(tensor, tensor.shape.elements());
+      return;
+    }
     if (conversion.to == nullptr) {
       sink(tensor.data);
       advance(tensor, tensor.shape.elements());
@@ -99,13 +110,17 @@ class Quantizer {
       std::vector<float> values(static_cast<size_t>(columns));
       for (int64_t row = next++; row < count; row = next++) {
         unpack_row(tensor.dtype, data.data(), data.size(), first + row, values);
+        const auto matrix = static_cast<size_t>((first + row) / matrix_rows);
+        if (!conversion.factors.empty()) {
+          const float factor = conversion.factors[conversion.factors.size() == 1 ? 0 : matrix];
+          for (float& value : values) value *= factor;
+        }
         if (is_quantized(conversion.to->dtype) && !std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); })) {
           int64_t known = bad_row;
           while (first + row < known && !bad_row.compare_exchange_weak(known, first + row)) {}
           continue;
         }
         std::span<const float> importance = conversion.importance;
-        const auto matrix = static_cast<size_t>((first + row) / matrix_rows);
         const auto width = static_cast<size_t>(columns);
         if (!importance.empty()) importance = importance.subspan(matrix * width, width);
         pack_row(*conversion.to, values, importance, packed.data() + row * to_bytes);
@@ -165,6 +180,28 @@ Conversion convert(const GgufTensor& tensor, const PlannedType& planned, const Q
   return conversion;
 }
 
+// NVFP4's scale of a matrix is a tensor of its own, which models read beside other types in some architectures only: a matrix that gets
+// another type takes it in.
+void fold_scales(const GgufFile& source, std::vector<Conversion>& conversions) {
+  constexpr std::string_view kWeight = ".weight";
+  for (Conversion& conversion : conversions) {
+    const GgufTensor& tensor = *conversion.tensor;
+    if (tensor.dtype != DType::nvfp4 || conversion.to == nullptr || !tensor.name.ends_with(kWeight)) continue;
+    const std::string name = std::string(tensor.name.substr(0, tensor.name.size() - kWeight.size())) + ".scale";
+    const GgufTensor* scale = source.find_tensor(name);
+    if (scale == nullptr) continue;
+    const int64_t matrices = tensor.shape.rank() > 2 ? tensor.shape[tensor.shape.rank() - 3] : 1;
+    const int64_t count = scale->shape.elements();
+    if (scale->dtype != DType::f32 || (count != 1 && count != matrices)) {
+      fail(ErrorCode::invalid_argument, "tensor '{}' {} {}: one F32 number, or one for each of {} matrices, is needed", name,
+           ggml_name(scale->dtype), scale->shape.to_string(), matrices);
+    }
+    conversion.factors.resize(static_cast<size_t>(count));
+    std::memcpy(conversion.factors.data(), scale->data.data(), scale->data.size());
+    for (Conversion& other : conversions) other.is_ones = other.is_ones || other.tensor == scale;
+  }
+}
+
 }  // namespace
 
 std::vector<PlannedType> check_plan(const GgufFile& source, const QuantizeOptions& options) {
@@ -191,6 +228,7 @@ void quantize_file(const GgufFile& source, const std::filesystem::path& target, 
     total += static_cast<uint64_t>(tensor.shape.elements());
     conversions.push_back(convert(tensor, plan[index], options));
   }
+  fold_scales(source, conversions);
   Quantizer quantizer(options, total);
   for (size_t index = 0; index < plan.size(); ++index) {
     const GgufTensor& tensor = source.tensors()[index];
