@@ -43,7 +43,7 @@ class FormatReader {
 
   void add(std::string field, std::optional<OutputFormat> format) {
     if (!format) return;
-    if (found_) fields_.violate_path(field, fmt::format("cannot stand beside {}", found_->field));
+    if (found_) fields_.violate_path(field, fmt::format("cannot be combined with {}", found_->field));
     if (!found_) found_ = AnswerFormat{.format = std::move(*format), .field = std::move(field)};
   }
   [[nodiscard]] std::optional<AnswerFormat> take() { return std::move(found_); }

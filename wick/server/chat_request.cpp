@@ -272,7 +272,8 @@ void read_openai_chat(Fields& fields, ChatRequest& chat) {
   const std::optional<bool> begins = fields.boolean("add_generation_prompt");
   chat.continues_last = fields.boolean("continue_final_message").value_or(false);
   if (chat.continues_last && begins.value_or(false)) {
-    fields.violate("continue_final_message", "cannot stand beside add_generation_prompt: an answer goes on with a message, or begins one");
+    fields.violate("continue_final_message",
+                   "cannot be combined with add_generation_prompt: an answer goes on with a message, or begins one");
   }
   continue_last_message(begins, chat);
 }
