@@ -198,14 +198,18 @@ void add_fleet_routes(Router& router, Worker& worker, Jobs& jobs) {
     router.add("POST", path, Dialect::fleet,
                [&](HttpRequest& request, const Exchange& exchange) { create_job(worker, jobs, request, exchange); });
   }
+  add_job_routes(router, jobs);
+  router.add("POST", "/v1/infer", Dialect::fleet,
+             [&](HttpRequest& request, const Exchange& exchange) { infer(worker, request, exchange); });
+}
+
+void add_job_routes(Router& router, Jobs& jobs) {
   router.add("GET", "/v1/jobs/{id}/stream", Dialect::fleet,
              [&](HttpRequest& request, const Exchange& exchange) { find_job(jobs, request)->stream_to(exchange); });
   router.add("DELETE", "/v1/jobs/{id}", Dialect::fleet, [&](HttpRequest& request, const Exchange& exchange) {
     const std::shared_ptr<Job> job = find_job(jobs, request);
     exchange->respond(json_response(200, to_text({{"job_id", job->id()}, {"cancelled", job->cancel()}})));
   });
-  router.add("POST", "/v1/infer", Dialect::fleet,
-             [&](HttpRequest& request, const Exchange& exchange) { infer(worker, request, exchange); });
 }
 
 }  // namespace wick::server

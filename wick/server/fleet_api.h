@@ -8,7 +8,9 @@ namespace wick::server {
 
 class Jobs;
 
-// `jobs` must outlive the router.
+// Streams and cancels jobs, whatever model they are of. `jobs` must outlive the router.
+void add_job_routes(Router& router, Jobs& jobs);
+// The same, and what makes jobs.
 void add_fleet_routes(Router& router, Worker& worker, Jobs& jobs);
 
 }  // namespace wick::server

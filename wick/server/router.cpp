@@ -40,6 +40,10 @@ void Router::add(std::string_view method, std::string_view pattern, Dialect dial
   routes_.push_back({std::string(method), segments_of(pattern), dialect, std::move(handler), who});
 }
 
+void Router::add_routes_of(const Router& other, const Route::Handler& handler) {
+  for (const Route& route : other.routes_) routes_.push_back({route.method, route.segments, route.dialect, handler, route.who});
+}
+
 bool Router::matches(const Route& route, const std::vector<std::string>& segments, HttpRequest& request) {
   request.parameters.clear();
   for (size_t i = 0; i < route.segments.size(); ++i) {
@@ -122,6 +126,20 @@ void Router::handle(HttpRequest request, const Exchange& exchange) const {
   const Route& route = *request.route;
   const HeaderFields common = common_fields(request);
   for (const auto& [name, value] : common.all()) exchange->add_header(name, value);
+  call(route, request, exchange);
+}
+
+void Router::forward(HttpRequest& request, const Exchange& exchange) const {
+  const Found found = find(request);
+  WICK_ASSERT(found.route != nullptr);
+  call(*found.route, request, exchange);
+}
+
+void Router::refuse(const ApiError& error, HttpRequest& request, const Exchange& exchange) const {
+  exchange->respond(error.response(find(request).dialect()));
+}
+
+void Router::call(const Route& route, HttpRequest& request, const Exchange& exchange) {
   try {
     check_encoding(request);
     route.handler(request, exchange);

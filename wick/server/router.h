@@ -35,12 +35,18 @@ class Router {
   // A pattern is a path whose segments may be "{name}", which match any one segment; "{name…}" at its end matches all that is left.
   void add(std::string_view method, std::string_view pattern, Dialect dialect, Route::Handler handler,
            Route::Who who = Route::Who::with_key);
+  // Adds the routes of another router, all with one handler.
+  void add_routes_of(const Router& other, const Route::Handler& handler);
 
   // Finds a request's route and checks who asks, by its header alone. The response where no handler is to answer it: its body need not be
   // read then.
   [[nodiscard]] std::optional<HttpResponse> admit(HttpRequest& request) const;
   // Gives a request that was admitted to its handler.
   void handle(HttpRequest request, const Exchange& exchange) const;
+  // Gives a request that another router with the same routes admitted to this one's handler.
+  void forward(HttpRequest& request, const Exchange& exchange) const;
+  // Answers such a request with an error, in the words of its API.
+  void refuse(const ApiError& error, HttpRequest& request, const Exchange& exchange) const;
 
   // The answer to a request that could not be read, in the words of the API that its path belongs to.
   [[nodiscard]] HttpResponse refusal(const ApiError& error, HttpRequest& request) const;
@@ -54,6 +60,8 @@ class Router {
   };
   [[nodiscard]] Found find(HttpRequest& request) const;
   [[nodiscard]] static bool matches(const Route& route, const std::vector<std::string>& segments, HttpRequest& request);
+  // Calls the route's handler; what it throws becomes a response.
+  static void call(const Route& route, HttpRequest& request, const Exchange& exchange);
   // Fields of each response: the request's id, and those that let pages of other sites read it.
   [[nodiscard]] HeaderFields common_fields(const HttpRequest& request) const;
   void add_common_fields(const HttpRequest& request, HttpResponse& response) const;

@@ -1,5 +1,6 @@
 #include "wick/server/serve.h"
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
@@ -7,6 +8,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "wick/base/fail.h"
 #include "wick/server/anthropic_api.h"
@@ -21,6 +23,7 @@
 #include "wick/server/long_requests.h"
 #include "wick/server/ollama_api.h"
 #include "wick/server/openai_chat_api.h"
+#include "wick/server/pool_api.h"
 #include "wick/server/request_log.h"
 #include "wick/server/responses_api.h"
 #include "wick/server/router.h"
@@ -69,8 +72,30 @@ class Server {
         heartbeats_(heartbeat_options(options)) {}
 
   int run(const std::function<std::shared_ptr<Service>(const Progress&)>& load) {
-    make_worker();
-    add_routes();
+    worker_.emplace(worker_options());
+    add_routes(router_, *worker_);
+    if (options_.has_page) add_chat_page(router_);
+    return listen([&](Heartbeat& heartbeat) { run_loader(load, heartbeat); });
+  }
+
+  int run(PoolOptions models) {
+    worker_.emplace(worker_options());
+    pool_.emplace(
+        std::move(models), worker_options(), access_, [this](Router& router, Worker& worker) { add_routes(router, worker); },
+        [this](std::string_view level, std::string_view event, const Json& details) { log_.event(level, event, details); });
+    if (options_.has_page) add_chat_page(router_);
+    add_pool_routes(router_, *pool_, *worker_);
+    add_job_routes(router_, jobs_);
+    pool_->add_model_routes(router_);
+    return listen([this](Heartbeat&) {
+      log_.event("info", "ready", Json::object());
+      pool_->run();
+    });
+  }
+
+ private:
+  // Serves until a signal comes; `load` runs on a thread of its own.
+  int listen(const std::function<void(Heartbeat&)>& load) {
     long_requests_.emplace([this](HttpRequest request, const Exchange& exchange) { router_.handle(std::move(request), exchange); });
     http_.emplace(
         options_.http, [this](HttpRequest request, Exchange exchange) { handle(std::move(request), std::move(exchange)); },
@@ -84,11 +109,12 @@ class Server {
         [this](const std::string& line) { log_.event("warning", "fleet", {{"message", line}}); });
     std::promise<void> loaded;
     std::thread loader([&] {
-      run_loader(load, heartbeat);
+      load(heartbeat);
       loaded.set_value();
     });
     wait_for_stop();
     worker_->stopping();
+    if (pool_) pool_->stop();
     heartbeat.beat();
     const int drained = drain();
     const bool has_loaded = loaded.get_future().wait_for(kLoadingEnd) == std::future_status::ready;
@@ -101,35 +127,32 @@ class Server {
     return code;
   }
 
- private:
-  void make_worker() {
-    WorkerOptions worker{.id = options_.worker_id,
-                         .model_ref = options_.model_ref,
-                         .device = options_.device,
-                         .implementation = options_.implementation,
-                         .version = options_.version,
-                         .port = 0,
-                         .metrics_prefix = options_.metrics_prefix,
-                         .slot_folder = options_.slot_folder,
-                         .post =
-                             [this](std::function<void()> work) {
-                               if (http_) http_->post(std::move(work));
-                             },
-                         .device_metrics = options_.device_metrics};
-    worker_.emplace(std::move(worker));
+  WorkerOptions worker_options() {
+    return {.id = options_.worker_id,
+            .model_ref = options_.model_ref,
+            .device = options_.device,
+            .implementation = options_.implementation,
+            .version = options_.version,
+            .port = 0,
+            .metrics_prefix = options_.metrics_prefix,
+            .slot_folder = options_.slot_folder,
+            .post =
+                [this](std::function<void()> work) {
+                  if (http_) http_->post(std::move(work));
+                },
+            .device_metrics = options_.device_metrics};
   }
 
-  void add_routes() {
-    add_health_routes(router_, *worker_);
-    add_fleet_routes(router_, *worker_, jobs_);
-    add_completion_routes(router_, *worker_);
-    add_openai_chat_routes(router_, *worker_);
-    add_responses_routes(router_, *worker_);
-    add_anthropic_routes(router_, *worker_);
-    add_ollama_routes(router_, *worker_);
-    add_embedding_routes(router_, *worker_);
-    add_llama_routes(router_, *worker_);
-    if (options_.has_page) add_chat_page(router_);
+  void add_routes(Router& router, Worker& worker) {
+    add_health_routes(router, worker);
+    add_fleet_routes(router, worker, jobs_);
+    add_completion_routes(router, worker);
+    add_openai_chat_routes(router, worker);
+    add_responses_routes(router, worker);
+    add_anthropic_routes(router, worker);
+    add_ollama_routes(router, worker);
+    add_embedding_routes(router, worker);
+    add_llama_routes(router, worker);
   }
 
   void handle(HttpRequest request, Exchange exchange) {
@@ -212,11 +235,20 @@ class Server {
   int drain() {
     log_.event("info", "draining", {{"requests", http_->active_requests()}, {"seconds", options_.drain.count()}});
     http_->drain();
-    const std::shared_ptr<Service> service = worker_->service_if_ready();
-    const bool all_ended = service == nullptr || service->engine->drain(options_.drain);
+    std::vector<std::shared_ptr<Service>> services = {worker_->service_if_ready()};
+    if (pool_) {
+      for (const ModelPool::Row& row : pool_->rows()) services.push_back(row.service);
+    }
+    std::erase(services, nullptr);
+    const auto end = std::chrono::steady_clock::now() + options_.drain;
+    bool all_ended = true;
+    for (const std::shared_ptr<Service>& service : services) {
+      const auto left = std::max(end - std::chrono::steady_clock::now(), std::chrono::steady_clock::duration(0));
+      all_ended = service->engine->drain(left) && all_ended;
+    }
     // What the engine has ended is still to be written.
     const bool all_sent = http_->wait_drained(std::chrono::seconds(2));
-    if (service != nullptr) service->engine->stop();
+    for (const std::shared_ptr<Service>& service : services) service->engine->stop();
     long_requests_->stop();
     return all_ended && all_sent ? 0 : 1;
   }
@@ -228,6 +260,7 @@ class Server {
   HeartbeatOptions heartbeats_;
   Jobs jobs_;
   std::optional<Worker> worker_;
+  std::optional<ModelPool> pool_;
   std::optional<LongRequests> long_requests_;
   std::optional<HttpServer> http_;
   std::atomic_flag stop_;
@@ -240,6 +273,11 @@ int serve(const ServeOptions& options, const std::function<std::shared_ptr<Servi
           const std::function<void(const std::string&)>& log) {
   check_exposure(options);
   return Server(options, log).run(load);
+}
+
+int serve(const ServeOptions& options, PoolOptions models, const std::function<void(const std::string&)>& log) {
+  check_exposure(options);
+  return Server(options, log).run(std::move(models));
 }
 
 }  // namespace wick::server

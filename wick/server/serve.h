@@ -10,6 +10,7 @@
 
 #include "wick/server/access.h"
 #include "wick/server/http_server.h"
+#include "wick/server/model_pool.h"
 #include "wick/server/worker.h"
 
 namespace wick::server {
@@ -37,5 +38,8 @@ struct ServeOptions {
 // Errors: HttpServer's; invalid_argument for an address that others reach without keys (insecure allows it).
 [[nodiscard]] int serve(const ServeOptions& options, const std::function<std::shared_ptr<Service>(const Progress&)>& load,
                         const std::function<void(const std::string&)>& log);
+
+// The same for several models, which are loaded when requests name them. One that cannot be loaded ends no more than its requests.
+[[nodiscard]] int serve(const ServeOptions& options, PoolOptions models, const std::function<void(const std::string&)>& log);
 
 }  // namespace wick::server

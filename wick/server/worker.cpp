@@ -41,6 +41,12 @@ void Worker::ready(std::shared_ptr<Service> service) {
   tell_followers();
 }
 
+std::shared_ptr<Service> Worker::take_service() {
+  const std::scoped_lock lock(mutex_);
+  loading_ = {};
+  return std::exchange(service_, nullptr);
+}
+
 void Worker::failed(const std::string& message) {
   {
     const std::scoped_lock lock(mutex_);

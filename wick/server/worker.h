@@ -70,6 +70,8 @@ class Worker {
   // --- What the loader tells ---
   void loading(const LoadingState& state);
   void ready(std::shared_ptr<Service> service);
+  // Takes the model back; the worker is as before its loading.
+  [[nodiscard]] std::shared_ptr<Service> take_service();
   void failed(const std::string& message);
   void stopping();
 

@@ -1,5 +1,6 @@
 #include "wick/base/process.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/auxv.h>
@@ -21,6 +22,7 @@
 
 #include "wick/base/cgroup.h"
 #include "wick/base/fail.h"
+#include "wick/base/unused_memory.h"
 
 namespace wick {
 namespace {
@@ -150,6 +152,12 @@ void release_pages(void* address, size_t bytes) noexcept {
   // Locked pages only go with the second one, of Linux 5.18.
   constexpr int kDontNeedLocked = 24;
   if (!advise_whole_pages(address, bytes, MADV_DONTNEED)) (void)advise_whole_pages(address, bytes, kDontNeedLocked);
+}
+
+void release_unused_memory() noexcept {
+#if defined(__GLIBC__)
+  (void)::malloc_trim(0);
+#endif
 }
 
 void use_small_pages(void* address, size_t bytes) noexcept { (void)advise_whole_pages(address, bytes, MADV_NOHUGEPAGE); }

@@ -1,8 +1,29 @@
+#include <utility>
+
+#include "wick/base/fail.h"
 #include "wick/cli/commands/serving.h"
 #include "wick/cli/commands/wick_command.h"
 #include "wick/device/selection.h"
 
 namespace wick {
+namespace {
+
+// What belongs to one model is said in the file for each.
+void check_no_other_model(const ServingOptions& options, const ServedModel& served) {
+  const server::ServeOptions& serve = options.serve;
+  for (const auto& [flag, is_given] :
+       {std::pair("--model", !served.model.empty()), std::pair("--alias", !options.alias.empty()),
+        std::pair("--lora", !options.adapters.empty()), std::pair("--draft-model", !served.draft.model.empty()),
+        std::pair("--cache-folder", !options.engine.cache_folder.empty()), std::pair("--slot-save-path", !serve.slot_folder.empty())}) {
+    if (is_given) fail(ErrorCode::invalid_argument, "{}: cannot be given with --models, whose file has it for each model, or none", flag);
+  }
+  if (!serve.queen_url.empty() || !serve.hive_url.empty() || !serve.callback_url.empty()) {
+    fail(ErrorCode::invalid_argument,
+         "--models: a worker of a fleet serves one model; leave out --queen-url, --hive-url and --callback-url");
+  }
+}
+
+}  // namespace
 
 void serve_command(Console& console, const Arguments& arguments) {
   ServingOptions options;
@@ -14,6 +35,9 @@ void serve_command(Console& console, const Arguments& arguments) {
       "page at /.",
       console);
   add_model(flags, served.model);
+  flags.add_text("--models", "FILE", "serve the models that FILE lists, each loaded when a request names it (JSON)", options.models_file)
+      .path()
+      .group("Serving");
   add_context(flags, served.context, "context size in tokens, prompt and answer together (the model's, at most 4096)", 1);
   add_threads(flags, threads);
   add_precision(flags, served.precision);
@@ -33,6 +57,7 @@ void serve_command(Console& console, const Arguments& arguments) {
                   "curl http://127.0.0.1:8080/v1/completions -d '{\"prompt\": \"Once upon a time\", \"max_tokens\": 40}'"});
   if (!flags.parse(arguments)) return;
   if (!options.is_asked_for()) options.port = 8080;
+  if (!options.models_file.empty()) check_no_other_model(options, served);
   served.device_name = device.name;
   served.open_device = [&] { return open_model_device(console, device, threads); };
   serve_model(console, std::move(options), served);

@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/base/process.h"
 #include "wick/cli/build_info.h"
 #include "wick/cli/commands/generate.h"
+#include "wick/cli/commands/models_file.h"
 #include "wick/cli/hub/model_path.h"
 #include "wick/cli/output_file.h"
 #include "wick/device/registry.h"
@@ -179,6 +181,46 @@ std::string name_of(std::filesystem::path path) {
   return (std::filesystem::is_directory(path) ? path.filename() : path.stem()).string();
 }
 
+// The memory that models of --models may take together, where the file does not say: the machine's; on an accelerator what it gives.
+uint64_t host_limit(const ServedModel& served) {
+  const bool is_host = served.device_name == "auto" || served.device_name.starts_with("cpu");
+  return is_host ? physical_memory_bytes() : 0;
+}
+
+server::PooledModel pooled_model(const Console& console, const ServingOptions& options, const ServedModel& served,
+                                 const ModelsFileEntry& entry) {
+  ServingOptions own_options = options;
+  ServedModel own = served;
+  own_options.alias = entry.name;
+  own_options.adapters = entry.adapters;
+  own_options.unload_seconds = 0;  // the pool's task, which unloads all of it
+  if (!entry.chat_template.empty()) own_options.chat_template = entry.chat_template;
+  if (entry.parallel) own_options.engine.sequences = *entry.parallel;
+  if (entry.kv_mib) own_options.engine.kv_bytes = *entry.kv_mib * kBytesOfMebibyte;
+  if (entry.pooling) own_options.engine.pooling = entry.pooling;
+  if (entry.context) own.context = *entry.context;
+  own.draft.model = entry.draft_model;
+  if (entry.draft_tokens) own.draft.tokens = *entry.draft_tokens;
+  return {.name = entry.name,
+          .aliases = entry.aliases,
+          .adapters = entry.adapter_names,
+          .only_embeds = entry.only_embeds,
+          .is_preloaded = entry.is_preloaded,
+          .bytes = entry.bytes,
+          .unload_after = std::chrono::seconds(entry.unload_seconds.value_or(options.unload_seconds)),
+          .load = [&console, own_options = std::move(own_options), own = std::move(own), path = entry.path](
+                      const server::Progress& progress) { return load_service(console, own_options, own, path, progress); }};
+}
+
+// `console` must outlive the server.
+server::PoolOptions pool_options(const Console& console, const ServingOptions& options, const ServedModel& served, const ModelsFile& file) {
+  server::PoolOptions pool{.max_loaded = file.max_loaded,
+                           .memory_bytes = file.memory_bytes != 0 ? file.memory_bytes : host_limit(served),
+                           .queue = static_cast<size_t>(options.engine.queue)};
+  for (const ModelsFileEntry& entry : file.models) pool.models.push_back(pooled_model(console, options, served, entry));
+  return pool;
+}
+
 // What the driver tells of the device, for /metrics; nothing where it does not tell.
 server::Json device_metrics(const DeviceLocation& location) {
   server::Json json = server::Json::object();
@@ -273,9 +315,11 @@ void serve_model(Console& console, ServingOptions options, const ServedModel& se
     if (equals == 0 || equals == std::string::npos || equals + 1 == adapter.size())
       fail(ErrorCode::invalid_argument, "--lora {}: must be NAME=FILE", adapter);
   }
-  const std::filesystem::path path = resolve_model(console, served.model);
+  const bool has_several = !options.models_file.empty();
+  const std::filesystem::path path = has_several ? std::filesystem::path() : resolve_model(console, served.model);
+  const ModelsFile models = has_several ? read_models_file(console, options.models_file, host_limit(served)) : ModelsFile();
   lock_memory_if(served.mlock);
-  if (serve.model_ref.empty()) serve.model_ref = options.alias.empty() ? name_of(path) : options.alias;
+  if (serve.model_ref.empty()) serve.model_ref = has_several ? "" : options.alias.empty() ? name_of(path) : options.alias;
   if (serve.worker_id.empty()) serve.worker_id = server::random_id("worker-");
   serve.device = served.device_name;
   serve.has_page = !options.no_page;
@@ -299,6 +343,10 @@ void serve_model(Console& console, ServingOptions options, const ServedModel& se
   // From any thread. Where a line cannot be written (the disk is full), serving goes on, and the next line is tried again: no state is
   // kept.
   const auto log = [&console](const std::string& line) { std::osyncstream(console.err) << line << std::endl; };
+  if (has_several) {
+    console.exit_code = server::serve(serve, pool_options(quiet, options, own, models), log);
+    return;
+  }
   console.exit_code =
       server::serve(serve, [&](const server::Progress& progress) { return load_service(quiet, options, own, path, progress); }, log);
 }

@@ -23,6 +23,7 @@ struct ServingOptions {
   EngineOptions engine;
   std::vector<std::string> keys;
   std::string key_file;
+  std::string models_file;            // of --models: several models instead of one
   std::string alias;                  // what requests call the model
   std::string chat_template;          // a name or a file; empty: the model's own
   std::vector<std::string> adapters;  // of --lora: NAME=FILE
