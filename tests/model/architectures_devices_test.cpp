@@ -17,11 +17,13 @@ struct ModelOnDevice {
   const char* model;
 };
 
-// Windows and two ropes; ALiBi and layer norms; experts; latent attention with experts that all tokens share; sinks and clamped experts.
+// Gated convolutions beside attention; Mamba 2 side by side with attention, and alone by groups. Windows and two ropes; ALiBi and layer
+// norms; experts; latent attention with experts that all tokens share; sinks and clamped experts.
 std::vector<ModelOnDevice> samples() {
   std::vector<ModelOnDevice> found;
   for (const DeviceLocation& device : found_kernel_devices()) {
-    for (const char* model : {"gemma3", "bloom", "qwen3moe", "deepseek-v2-lite", "gpt-oss"}) found.push_back({device, model});
+    for (const char* model : {"lfm2", "falcon-h1", "mamba2-groups", "gemma3", "bloom", "qwen3moe", "deepseek-v2-lite", "gpt-oss"})
+      found.push_back({device, model});
   }
   return found;
 }

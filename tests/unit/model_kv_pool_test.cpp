@@ -332,6 +332,22 @@ TEST(KvPool, StatesGoWithTheirSequences) {
   EXPECT_EQ(pool.length(pool.create_from_prefix(numbered(11))), 8);
 }
 
+TEST(KvPool, AStateBehindTokensThatNobodyKnowsYetIsNotFound) {
+  const KvLayout layout{.model = "r", .layers = {layer(kFull)}, .states = {2}};
+  KvPool pool(Device::cpu(), layout, options_for(layout, 64, 3, 4, true));
+  const SequenceHandle one = pool.create();
+  append(pool, one, numbered(4));
+  std::vector<int32_t> unknown;
+  for (int64_t index = 0; index < 4; ++index) unknown.push_back(Batch::earlier_token(index));
+  append(pool, one, unknown);  // it ends with a block, whose tokens are not known
+  pool.free(one);
+  const SequenceHandle again = pool.create_from_prefix(numbered(7));
+  expect_contents(pool, again, numbered(pool.length(again)));
+  const SequenceHandle first = pool.create();
+  append(pool, first, unknown);
+  pool.free(first);
+}
+
 TEST(KvPool, ASavedSequenceGoesOnInAnotherPool) {
   const KvLayout layout{.model = "s", .layers = {layer(kFull, 2, 3, 2), layer(window(6))}, .states = {2}};
   KvPool pool(Device::cpu(), layout, options_for(layout, 64, 2, 4));

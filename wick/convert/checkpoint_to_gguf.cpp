@@ -1,6 +1,7 @@
 #include "wick/convert/checkpoint_to_gguf.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -56,7 +57,12 @@ CheckpointTensor with_rows(const CheckpointTensor& tensor, const std::vector<int
 
 // What readers of GGUF files want as f32, whatever the matrices are.
 bool is_small(const CheckpointTensor& tensor) {
-  return tensor.shape.rank() == 1 || tensor.name.ends_with(".bias") || tensor.name.find("ffn_gate_inp") != std::string::npos;
+  constexpr std::array<std::string_view, 4> kOfStates = {".ssm_a", ".ssm_d", ".ssm_norm.", "conv"};
+  const bool of_states = tensor.name.starts_with("blk.") && std::any_of(kOfStates.begin(), kOfStates.end(), [&](std::string_view part) {
+                           return part == "conv" ? tensor.name.ends_with("conv.weight") || tensor.name.ends_with("conv1d.weight")
+                                                 : tensor.name.find(part) != std::string::npos;
+                         });
+  return of_states || tensor.shape.rank() == 1 || tensor.name.ends_with(".bias") || tensor.name.find("ffn_gate_inp") != std::string::npos;
 }
 
 class GgufConversion {

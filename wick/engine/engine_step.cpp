@@ -431,7 +431,11 @@ void EngineCore::run_embeddings() {
   int64_t rows = 0;
   std::stable_sort(embeddings_.begin(), embeddings_.end(),
                    [](const auto& left, const auto& right) { return left->request.priority > right->request.priority; });
-  while (!embeddings_.empty() && (chosen.empty() || rows + std::ssize(embeddings_.front()->prompt) <= kEmbeddingRows)) {
+  // Each takes a state of its own, where layers keep them.
+  const KvPool::Usage states = pool_->state_usage();
+  const size_t most = states.blocks == 0 ? embeddings_.size() : static_cast<size_t>(std::max<int64_t>(1, states.blocks - states.used));
+  while (!embeddings_.empty() && chosen.size() < most &&
+         (chosen.empty() || rows + std::ssize(embeddings_.front()->prompt) <= kEmbeddingRows)) {
     rows += std::ssize(embeddings_.front()->prompt);
     chosen.push_back(std::move(embeddings_.front()));
     embeddings_.erase(embeddings_.begin());

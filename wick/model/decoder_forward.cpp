@@ -40,7 +40,8 @@ void DecoderModel::check_pool(const KvPool& pool) const {
   if (pool.layout() == layout_ && !placement_.is_single()) {
     const std::vector<Device> wanted = cache_devices();
     for (size_t layer = 0; layer < wanted.size(); ++layer) {
-      const Device& there = pool.keys(static_cast<int64_t>(layer)).device();
+      const auto index = static_cast<int64_t>(layer), attending = std::ssize(layout_.layers);
+      const Device& there = index < attending ? pool.keys(index).device() : pool.states(index - attending).device();
       if (there.same_device(wanted[layer])) continue;
       fail(ErrorCode::device_mismatch, "forward: layer {} of the pool is on {} and of {} on {}; make it with the model's new_pool()", layer,
            there.location().to_string(), info_.name, wanted[layer].location().to_string());
@@ -196,7 +197,7 @@ Tensor DecoderModel::run_parts(const Batch& batch, std::span<const int32_t> want
 std::vector<StepInputs> DecoderModel::inputs_of(const Batch& batch, int64_t first, int64_t count, const KvPlan& plan,
                                                 const Tensor& earlier) const {
   const auto tokens = std::span(batch.tokens).subspan(static_cast<size_t>(first), static_cast<size_t>(count));
-  const StepNumbers numbers(tokens, plan, adapter_numbers(batch, first, count));
+  const StepNumbers numbers(tokens, plan, adapter_numbers(batch, first, count), state_columns_);
   std::vector<StepInputs> inputs;
   for (const Device& device : placement_.devices) {
     const Tensor on_device = Tensor::from_span(numbers.values(), {std::ssize(numbers.values())}, device);

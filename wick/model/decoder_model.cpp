@@ -158,6 +158,14 @@ void DecoderModel::make_layout(const LoadOptions& options) {
   for (const LayerSpec& layer : spec_.layers) {
     for (const BlockSpec& block : layer.blocks) {
       for (const PartSpec& part : block.parts) {
+        if (const std::optional<KeptState> state = kept_state(part, spec_.hidden_size)) {
+          if (!layout_.states.empty() && state->columns != state_columns_) {
+            fail(ErrorCode::unsupported, "convolutions of {} and {} positions in one model: this version runs those of one length",
+                 state_columns_ + 1, state->columns + 1);
+          }
+          state_columns_ = state->columns;
+          layout_.states.push_back(state->numbers);
+        }
         const std::optional<KvLayer> cached = cached_layer(part, dtype);
         if (!cached) continue;
         KvPool::check_dtype(dtype, cached->key_dim);
@@ -170,7 +178,7 @@ void DecoderModel::make_layout(const LoadOptions& options) {
 }
 
 void DecoderModel::read_layers(WeightReader& weights, const LoadOptions& options) {
-  int64_t cached = 0;
+  int64_t cached = 0, recurrent = 0;
   const auto tell = [&] {
     if (options.layer_progress) options.layer_progress(std::ssize(layers_), std::ssize(spec_.layers));
   };
@@ -193,9 +201,10 @@ void DecoderModel::read_layers(WeightReader& weights, const LoadOptions& options
         std::optional<Norm> norm = read_norm(part.norm);
         const size_t device = std::holds_alternative<ExpertsSpec>(part.mixer) ? place.experts : place.device;
         weights.set_device(placement_.devices[device]);
-        block.parts.push_back({std::move(norm), build_mixer(part, weights, {index, cached, spec_.hidden_size}), device});
+        block.parts.push_back({std::move(norm), build_mixer(part, weights, {index, cached, recurrent, spec_.hidden_size}), device});
         weights.set_device(placement_.devices[place.device]);
         if (cached_layer(part, DType::f32)) ++cached;
+        if (kept_state(part, spec_.hidden_size)) ++recurrent;
       }
     }
     tell();
@@ -204,14 +213,17 @@ void DecoderModel::read_layers(WeightReader& weights, const LoadOptions& options
 
 std::vector<Device> DecoderModel::cache_devices() const {
   if (placement_.is_single()) return {};
-  std::vector<Device> devices;
+  std::vector<Device> devices, of_states;
   for (size_t layer = 0; layer < spec_.layers.size(); ++layer) {
+    const Device& device = placement_.devices[placement_.layers[layer].device];
     for (const BlockSpec& block : spec_.layers[layer].blocks) {
       for (const PartSpec& part : block.parts) {
-        if (cached_layer(part, DType::f32)) devices.push_back(placement_.devices[placement_.layers[layer].device]);
+        if (cached_layer(part, DType::f32)) devices.push_back(device);
+        if (kept_state(part, spec_.hidden_size)) of_states.push_back(device);
       }
     }
   }
+  devices.insert(devices.end(), of_states.begin(), of_states.end());
   return devices;
 }
 

@@ -65,6 +65,7 @@ class DecoderModel final : public LanguageModel {
   void read_layers(WeightReader& weights, const LoadOptions& options);
   // Errors: WeightReader::require_all_read's.
   void require_all_read(const WeightReader& weights) const;
+  // Errors: unsupported for convolutions of several lengths.
   void make_layout(const LoadOptions& options);
   void prepare_matrices() const;
 
@@ -139,6 +140,7 @@ class DecoderModel final : public LanguageModel {
   mutable std::vector<std::array<Angles, 2>> angles_;  // of each device, by ropes_ and long_ropes_
   bool some_without_rope_ = false;
   KvLayout layout_;
+  int64_t state_columns_ = 0;  // that convolutions of recurrent layers see before a row
   InputObserver observe_;
   bool record_;
   mutable std::atomic<uint64_t> compiled_{0};  // of which steps compile_first() has seen one, a bit for each kind

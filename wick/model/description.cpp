@@ -67,6 +67,13 @@ std::string describe_spec(const ExpertsSpec& spec) {
   return text;
 }
 
+std::string describe_spec(const ShortConvolutionSpec& spec) { return fmt::format("gated convolution of {}", spec.kernel); }
+
+std::string describe_spec(const StateSpaceSpec& spec) {
+  return fmt::format("mamba2 {} × {}, states of {}, {} groups, convolution of {}", spec.heads, spec.head_dim, spec.state_size, spec.groups,
+                     spec.kernel);
+}
+
 std::string describe_spec(const OwnSpec& spec) { return spec.name; }
 
 std::string describe_block(const BlockSpec& block) {

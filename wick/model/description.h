@@ -115,6 +115,30 @@ struct ExpertsSpec {
   GateKind gate = GateKind::silu;
 };
 
+// A gated short convolution (Liquid AI 2025): out_proj(c · conv(b · x)), b, c and x being thirds of in_proj's rows; the convolution sees
+// the last `kernel` positions. Its state is what it saw of the last kernel - 1. Weights: shortconv.in_proj, shortconv.conv [hidden_size,
+// kernel], shortconv.out_proj.
+struct ShortConvolutionSpec {
+  int64_t kernel = 0;
+};
+
+// Mamba 2 (Dao & Gu 2024): a state [head_dim, state_size] of each head decays by one number a position and takes in products of the
+// position's row and column; heads share the columns by groups. Before it is a short convolution, behind it a gate. Weights: ssm_in, with
+// the rows of gate, convolution and time steps; ssm_conv1d [width, kernel] with a bias; ssm_dt.bias; ssm_a, ssm_d [heads, 1]; ssm_norm, if
+// there is one; ssm_out.
+struct StateSpaceSpec {
+  int64_t heads = 0, head_dim = 0;
+  int64_t groups = 1;
+  int64_t state_size = 0;
+  int64_t kernel = 0;
+  int64_t norm_groups = 1;  // parts of what the gate has multiplied that ssm_norm is of
+  double least_step = 0;    // time steps are no shorter
+  float norm_epsilon = 1e-5F;
+  [[nodiscard]] int64_t inner() const noexcept { return heads * head_dim; }
+  // Columns of the convolution.
+  [[nodiscard]] int64_t width() const noexcept { return inner() + 2 * groups * state_size; }
+};
+
 // A part that only one architecture has, built in that architecture's file.
 struct OwnSpec {
   std::string name;  // for people
@@ -122,7 +146,7 @@ struct OwnSpec {
 };
 
 struct PartSpec {
-  std::variant<AttentionSpec, LatentAttentionSpec, FeedForwardSpec, ExpertsSpec, OwnSpec> mixer;
+  std::variant<AttentionSpec, LatentAttentionSpec, FeedForwardSpec, ExpertsSpec, ShortConvolutionSpec, StateSpaceSpec, OwnSpec> mixer;
   std::optional<NormSpec> norm = {};  // of its own input, where parts of a block do not share the block's
 };
 

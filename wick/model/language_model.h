@@ -118,7 +118,7 @@ class LanguageModel {
   [[nodiscard]] virtual const Placement* placement() const noexcept { return nullptr; }
   // Layout of the data kept for each position.
   [[nodiscard]] virtual const KvLayout& cache_layout() const noexcept = 0;
-  // The device of each layer of cache_layout(); empty: all on device(). For KvPoolOptions::devices.
+  // The device of each layer of cache_layout(), then of each of its states; empty: all on device(). For KvPoolOptions::devices.
   [[nodiscard]] virtual std::vector<Device> cache_devices() const { return {}; }
 
   // Steps of no more rows are recorded by the device, with room for a power of two; 0: none are.

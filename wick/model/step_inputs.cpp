@@ -18,7 +18,7 @@ Tensor floats_of(const Tensor& numbers) {
 
 }  // namespace
 
-StepNumbers::StepNumbers(std::span<const int32_t> tokens, const KvPlan& plan, const AdapterNumbers& adapters)
+StepNumbers::StepNumbers(std::span<const int32_t> tokens, const KvPlan& plan, const AdapterNumbers& adapters, int64_t columns)
     : shape_{std::ssize(tokens), plan.sequences, *std::max_element(plan.lengths.begin(), plan.lengths.end())} {
   add(tokens, shape_.rows, 0);
   positions_ = add(plan.positions, shape_.rows, 0);
@@ -26,6 +26,7 @@ StepNumbers::StepNumbers(std::span<const int32_t> tokens, const KvPlan& plan, co
   lengths_ = add(plan.lengths, shape_.sequences, 0);
   add_groups(plan, 0);
   add_adapters(adapters);
+  if (!plan.state_to.empty()) add_states(plan, columns);
 }
 
 StepNumbers::StepNumbers(std::span<const int32_t> tokens, const KvPlan& plan, const AdapterNumbers& adapters, const StepShape& shape,
@@ -71,6 +72,27 @@ void StepNumbers::add_adapters(const AdapterNumbers& adapters) {
   scales_ = add(bits, room, 0);
 }
 
+void StepNumbers::add_states(const KvPlan& plan, int64_t columns) {
+  row_starts_ = plan.starts;
+  state_to_ = plan.state_to;
+  columns_ = columns;
+  state_from_ = add(plan.state_from, plan.sequences, 0);
+  std::vector<int32_t> seen(static_cast<size_t>((columns + 1) * shape_.rows)), last;
+  for (int64_t sequence = 0; sequence < plan.sequences; ++sequence) {
+    const int64_t first = plan.starts[static_cast<size_t>(sequence)], end = plan.starts[static_cast<size_t>(sequence) + 1];
+    // Of the sequence's columns and rows, one behind the other.
+    const auto place = [&](int64_t index) {
+      return static_cast<int32_t>(index < columns ? sequence * columns + index : plan.sequences * columns + first + index - columns);
+    };
+    for (int64_t row = first; row < end; ++row) {
+      for (int64_t tap = 0; tap <= columns; ++tap) seen[static_cast<size_t>(tap * shape_.rows + row)] = place(row - first + tap);
+    }
+    for (int64_t column = 0; column < columns; ++column) last.push_back(place(end - first + column));
+  }
+  seen_ = add(seen, std::ssize(seen), 0);
+  last_ = add(last, std::ssize(last), 0);
+}
+
 StepInputs StepNumbers::inputs(const Tensor& all) const {
   StepInputs inputs{.tokens = all.narrow(0, 0, shape_.rows),
                     .positions = all.narrow(0, positions_, shape_.rows),
@@ -85,6 +107,13 @@ StepInputs StepNumbers::inputs(const Tensor& all) const {
     const int64_t count = shape_.rows * of_row;
     inputs.adapters = AdapterRows{all.narrow(0, adapters_, count).reshape({shape_.rows, of_row}),
                                   floats_of(all.narrow(0, scales_, count)).reshape({shape_.rows, of_row, 1})};
+  }
+  if (!state_to_.empty()) {
+    inputs.states = StateInputs{.starts = row_starts_,
+                                .state_to = state_to_,
+                                .state_from = all.narrow(0, state_from_, shape_.sequences),
+                                .seen = all.narrow(0, seen_, (columns_ + 1) * shape_.rows).reshape({columns_ + 1, shape_.rows}),
+                                .last = all.narrow(0, last_, shape_.sequences * columns_)};
   }
   return inputs;
 }

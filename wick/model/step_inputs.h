@@ -15,6 +15,16 @@
 
 namespace wick {
 
+// Inputs of recurrent layers; one with them is not recorded, so that they may know numbers on the host.
+struct StateInputs {
+  std::vector<int32_t> starts;    // [sequences + 1]: the first row of each, and behind the last
+  std::vector<int32_t> state_to;  // [sequences]: the slabs that states are written to
+  Tensor state_from;              // i32 [sequences]: those that they are read from
+  // Places in the sequences' columns before these rows [sequences · columns] with the rows behind them. What the row's convolution sees,
+  // the furthest first: i32 [columns + 1, rows]; and each sequence's last columns: i32 [sequences · columns].
+  Tensor seen, last;
+};
+
 struct StepInputs {
   Tensor tokens, positions;  // i32 [rows]
   struct Group {
@@ -23,6 +33,7 @@ struct StepInputs {
   };
   std::vector<Group> groups;                 // as the pool's
   int64_t longest = 0;                       // AttentionParams'
+  std::optional<StateInputs> states = {};    // where layers keep states
   std::optional<AdapterRows> adapters = {};  // where some of the rows go through adapters
 };
 
@@ -36,8 +47,8 @@ struct AdapterNumbers {
 // The numbers of a batch in one vector, for one upload.
 class StepNumbers {
  public:
-  // As many as the plan has.
-  StepNumbers(std::span<const int32_t> tokens, const KvPlan& plan, const AdapterNumbers& adapters);
+  // As many as the plan has. `columns`: positions that the convolutions of recurrent layers see before a row.
+  StepNumbers(std::span<const int32_t> tokens, const KvPlan& plan, const AdapterNumbers& adapters, int64_t columns);
   // With room up to `shape`: further rows belong to a further sequence, which writes to no slot and whose results mean nothing. A shape
   // with more rows than the plan has more sequences.
   StepNumbers(std::span<const int32_t> tokens, const KvPlan& plan, const AdapterNumbers& adapters, const StepShape& shape,
@@ -52,6 +63,7 @@ class StepNumbers {
   int64_t add(std::span<const int32_t> numbers, int64_t room, int32_t filler);
   void add_groups(const KvPlan& plan, int64_t table_blocks);
   void add_adapters(const AdapterNumbers& adapters);
+  void add_states(const KvPlan& plan, int64_t columns);
 
   StepShape shape_;
   std::vector<int32_t> values_;
@@ -61,6 +73,9 @@ class StepNumbers {
     int64_t slots = 0, table = 0, blocks = 0;
   };
   std::vector<Group> groups_;
+  // Numbers for recurrent layers; state_to_ is empty without them.
+  std::vector<int32_t> row_starts_, state_to_;
+  int64_t columns_ = 0, state_from_ = 0, seen_ = 0, last_ = 0;
 };
 
 }  // namespace wick

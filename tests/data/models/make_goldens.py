@@ -25,6 +25,7 @@ TOKENS, NEW_TOKENS, VOCAB = 20, 12, 64
 SIZES = dict(hidden_size=32, intermediate_size=48, num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2, vocab_size=VOCAB,
              max_position_embeddings=128, bos_token_id=1, eos_token_id=2, pad_token_id=0)
 EVERY_HEAD = dict(SIZES, num_key_value_heads=4)
+MAMBA = dict(hidden_size=32, num_hidden_layers=3, vocab_size=VOCAB, bos_token_id=1, eos_token_id=2, pad_token_id=0)
 FALCON = {key: value for key, value in SIZES.items() if key not in ("num_key_value_heads", "intermediate_size")}
 MODELS = {
     "llama": ("LlamaConfig", dict(SIZES, head_dim=12, attention_bias=True, mlp_bias=True)),
@@ -140,6 +141,26 @@ MODELS = {
                                                     topk_group=1, topk_method="greedy", moe_intermediate_size=24, first_k_dense_replace=1,
                                                     attention_bias=True)),
     "bitnet-2b4t": ("BitNetConfig", SIZES),
+    "lfm2": ("Lfm2Config", dict(SIZES, num_hidden_layers=4, layer_types=["conv", "full_attention", "conv", "conv"],
+                                block_auto_adjust_ff_dim=False)),
+    "lfm2-published": ("Lfm2Config", dict(SIZES, num_hidden_layers=4, intermediate_size=60, conv_L_cache=4, block_multiple_of=16,
+                                          block_ffn_dim_multiplier=1.2, layer_types=["conv", "conv", "full_attention", "conv"])),
+    "mamba2": ("Mamba2Config", dict(MAMBA, num_heads=8, head_dim=8, state_size=6, n_groups=1)),
+    "mamba2-groups": ("Mamba2Config", dict(MAMBA, num_heads=8, head_dim=8, state_size=6, n_groups=2, conv_kernel=3)),
+    "falcon-h1": ("FalconH1Config", dict(SIZES, mamba_d_ssm=32, mamba_n_heads=4, mamba_d_head=8, mamba_d_state=6, mamba_n_groups=2)),
+    "granite-hybrid": ("GraniteMoeHybridConfig", dict(
+        SIZES, num_local_experts=4, num_experts_per_tok=2, shared_intermediate_size=24, attention_multiplier=0.2, residual_multiplier=0.3,
+        embedding_multiplier=3.0, logits_scaling=2.0, layer_types=["mamba", "attention", "mamba"], mamba_n_heads=8, mamba_d_head=8,
+        mamba_d_state=6)),
+    "granite-hybrid-dense": ("GraniteMoeHybridConfig", dict(
+        SIZES, num_local_experts=0, num_experts_per_tok=0, shared_intermediate_size=40, layer_types=["mamba", "mamba", "attention"],
+        mamba_n_heads=8, mamba_d_head=8, mamba_d_state=6)),
+    "granite4-attention": ("GraniteMoeHybridConfig", dict(
+        SIZES, num_local_experts=0, num_experts_per_tok=0, shared_intermediate_size=40, layer_types=["attention"] * 3,
+        position_embedding_type="rope", mamba_n_heads=8, mamba_d_head=8)),
+    "nemotron-h": ("NemotronHConfig", dict(
+        {key: value for key, value in SIZES.items() if key != "num_hidden_layers"}, head_dim=12, mamba_num_heads=8, mamba_head_dim=8,
+        ssm_state_size=6, n_groups=2, layers_block_type=["mamba", "attention", "mlp", "mamba", "mlp"])),
     # Not in transformers: a Llama with their tensors.
     "exaone": ("LlamaConfig", dict(SIZES, tie_word_embeddings=True)),
     "internlm2": ("LlamaConfig", SIZES),
@@ -207,6 +228,7 @@ PUBLISHED = {
     "gemma3-vision": dict(text_drop=["num_attention_heads", "num_key_value_heads", "head_dim", "query_pre_attn_scalar", "rms_norm_eps",
                                      "max_position_embeddings", "layer_types", "hidden_activation", "_sliding_window_pattern",
                                      "rope_parameters", "attention_bias", "tie_word_embeddings"], drop=["tie_word_embeddings"]),
+    "lfm2-published": dict(drop=["layer_types"], add=dict(full_attn_idxs=[2], block_norm_eps=1e-5, use_pos_enc=True, num_heads=4)),
     "qwen2-vl": dict(flat=True),
     "qwen2_5-vl": dict(flat=True),
 }

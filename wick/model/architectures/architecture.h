@@ -41,6 +41,10 @@ enum class StoredForm {
   transposed_halves,       // the same of columns
   interleaved_transposed,  // columns of the first and the second alternate
   in_turns,                // the same of biases
+  column,                  // a vector [n] as [n, 1]
+  minus_exp,               // the same, of which GGUF files have -eˣ
+  kernels,                 // of a convolution of each column by itself: [columns, 1, kernel] as [columns, kernel]
+  state_norm,              // a vector, as one for each group of "ssm.group_count" (but HuggingFaceForm::state_norm_by_version)
   mxfp4,                   // four-bit floats (OCP MX 2023): NAME_blocks [count, rows, columns / 32, 16] with NAME_scales, both of bytes
   interleaved_mxfp4        // the same with alternating rows of the first and the second
 };
@@ -68,7 +72,9 @@ struct HuggingFaceForm {
   int64_t inner_multiple = 0;      // of the hidden size: the feed-forward width where the configuration does not say
   double usual_rotary_factor = 1;
   bool turns_partly = false;  // partial_rotary_factor counts, as where there is a usual one; others turn whole heads, whatever it says
-  double yarn_log_unit = 0;   // what GGUF files multiply YaRN's mscale_all_dim by; 0: it is refused
+  bool state_norm_by_version = false;  // transformers 5.0 to 5.17 have one norm over all groups, in the place of one for each
+  bool adjusts_width = false;          // the feed-forward width is two thirds of the one that is said, rounded up (LFM2)
+  double yarn_log_unit = 0;            // what GGUF files multiply YaRN's mscale_all_dim by; 0: it is refused
 };
 
 struct Architecture {
@@ -78,6 +84,8 @@ struct Architecture {
   RopeStyle gguf_rope = RopeStyle::half_split;
   nn::ActivationKind activation = nn::ActivationKind::silu;  // of the feed-forward part, where the checkpoint does not say
   bool experts = false;                                      // may be a mixture of experts
+  // Some layers keep a state in the place of keys and values, or beside them: they may have no heads, and no feed-forward part.
+  bool recurrent = false;
   // The scales that GGUF files give for matrices of feed-forward parts count. For others they do for NVFP4 alone, as in llama.cpp.
   bool scaled_feed_forward = false;
   // Keys that it reads beyond the shared ones, and other meanings of these.

@@ -1,15 +1,17 @@
-// Granite 3 and 4 (but for those with a recurrence): Llama's layers, some with experts, with factors for the embedding, the residual
-// stream, the scores and the logits.
+// Granite 3 and 4: Llama's layers, some with experts, with factors for the embedding, the residual stream, the scores and the logits. Of
+// Granite 4, most layers are Mamba 2's in the place of attention.
 #include "wick/model/architectures/rows.h"
 
 namespace wick {
 namespace {
 
-DecoderSpec describe_granite(const ModelConfig& config) {
+// `mixer(layer)`: what takes the place of attention.
+DecoderSpec describe_with(const ModelConfig& config, const std::function<PartSpec(int64_t layer)>& mixer) {
   const auto factor = [&](const char* name) { return config.keys.find_positive_or_zero(name).value_or(1); };
   const ExpertsSpec experts = config.experts(Routing::softmax_of_used, false);
   DecoderSpec spec = config.decoder([&](int64_t layer) {
-    LayerSpec made = config.layer(config.attention(layer), config.feed_forward_parts(layer, experts));
+    LayerSpec made{{{.norm = config.norm("attn_norm"), .parts = {mixer(layer)}},
+                    {.norm = config.norm("ffn_norm"), .parts = config.feed_forward_parts(layer, experts)}}};
     for (BlockSpec& block : made.blocks) block.residual_scale = static_cast<float>(factor("residual_scale"));
     return made;
   });
@@ -18,6 +20,67 @@ DecoderSpec describe_granite(const ModelConfig& config) {
   spec.logit_scale = static_cast<float>(1 / factor("logit_scale"));
   return spec;
 }
+
+DecoderSpec describe_granite(const ModelConfig& config) {
+  return describe_with(config, [&](int64_t layer) { return PartSpec{config.attention(layer)}; });
+}
+
+DecoderSpec describe_granite_hybrid(const ModelConfig& config) {
+  // With layers of both kinds, positions are not rotated, but for files that say so.
+  const bool rotated = config.keys.find_flag("rope.scaling.finetuned").value_or(false);
+  std::optional<StateSpaceSpec> space;
+  for (int64_t layer = 0; layer < config.layers; ++layer) {
+    if (!space && !config.attends(layer)) space = config.state_space();
+  }
+  return describe_with(config, [&](int64_t layer) {
+    if (!config.attends(layer)) return PartSpec{*space};
+    AttentionSpec attention = config.attention(layer);
+    if (!rotated) attention.rope = -1;
+    return PartSpec{attention};
+  });
+}
+
+constexpr KeyRule kGraniteHybridKeys[] = {{"embedding_scale"},        {"residual_scale"},     {"logit_scale"},
+                                          {"rope.scaling.finetuned"}, {"ssm.conv_kernel"},    {"ssm.inner_size"},
+                                          {"ssm.state_size"},         {"ssm.time_step_rank"}, {"ssm.group_count"}};
+constexpr std::string_view kGraniteHybridClasses[] = {"GraniteMoeHybridForCausalLM"};
+constexpr ConfigRow kGraniteHybridConfig[] = {
+    {"embedding_multiplier", ConfigRow::Use::read, "embedding_scale"},
+    {"residual_multiplier", ConfigRow::Use::read, "residual_scale"},
+    {"attention_multiplier", ConfigRow::Use::read, "attention.scale"},
+    {"logits_scaling", ConfigRow::Use::read, "logit_scale"},
+    {"num_local_experts", ConfigRow::Use::read, "expert_count"},
+    {"num_experts_per_tok", ConfigRow::Use::read, "expert_used_count"},
+    {"shared_intermediate_size", ConfigRow::Use::read, "expert_shared_feed_forward_length"},
+    {"position_embedding_type", ConfigRow::Use::only_text, "rope nope"},  // read with the sizes of states
+    {"normalization_function", ConfigRow::Use::only_text, "rmsnorm"},
+    {"mamba_n_heads", ConfigRow::Use::read, "ssm.time_step_rank"},
+    {"mamba_d_head", ConfigRow::Use::read, "ssm.head_dim"},
+    {"mamba_d_state", ConfigRow::Use::read, "ssm.state_size"},
+    {"mamba_d_conv", ConfigRow::Use::read, "ssm.conv_kernel"},
+    {"mamba_n_groups", ConfigRow::Use::read, "ssm.group_count"},
+    {"mamba_expand", ConfigRow::Use::harmless},  // heads · d_head
+    {"mamba_chunk_size", ConfigRow::Use::harmless},
+    {"mamba_conv_bias", ConfigRow::Use::harmless},  // the tensors tell
+    {"mamba_proj_bias", ConfigRow::Use::only_value},
+    {"layers_block_type", ConfigRow::Use::harmless},  // read with the kinds of layers
+};
+constexpr TensorRow kGraniteHybridTensors[] = {
+    {"model.layers.{}.block_sparse_moe.router.layer.weight", "blk.{}.ffn_gate_inp.weight"},
+    {"model.layers.{}.block_sparse_moe.input_linear.weight", "blk.{}.ffn_gate_exps.weight", StoredForm::halves,
+     "blk.{}.ffn_up_exps.weight"},
+    {"model.layers.{}.block_sparse_moe.output_linear.weight", "blk.{}.ffn_down_exps.weight"},
+    {"model.layers.{}.shared_mlp.input_linear.weight", "blk.{}.ffn_gate_shexp.weight", StoredForm::halves, "blk.{}.ffn_up_shexp.weight"},
+    {"model.layers.{}.shared_mlp.output_linear.weight", "blk.{}.ffn_down_shexp.weight"},
+    {"model.layers.{}.mamba.in_proj.weight", "blk.{}.ssm_in.weight"},
+    {"model.layers.{}.mamba.conv1d.weight", "blk.{}.ssm_conv1d.weight", StoredForm::kernels},
+    {"model.layers.{}.mamba.conv1d.bias", "blk.{}.ssm_conv1d.bias"},
+    {"model.layers.{}.mamba.dt_bias", "blk.{}.ssm_dt.bias"},
+    {"model.layers.{}.mamba.A_log", "blk.{}.ssm_a", StoredForm::minus_exp},
+    {"model.layers.{}.mamba.D", "blk.{}.ssm_d", StoredForm::column},
+    {"model.layers.{}.mamba.norm.weight", "blk.{}.ssm_norm.weight", StoredForm::state_norm},
+    {"model.layers.{}.mamba.out_proj.weight", "blk.{}.ssm_out.weight"},
+};
 
 constexpr KeyRule kGraniteKeys[] = {{"embedding_scale"}, {"residual_scale"}, {"logit_scale"}};
 constexpr std::string_view kGraniteClasses[] = {"GraniteForCausalLM"};
@@ -64,5 +127,15 @@ const Architecture kGraniteMoe = {
     .experts = true,
     .keys = kGraniteKeys,
     .hugging_face = {.classes = kGraniteMoeClasses, .config = kGraniteMoeConfig, .tensors = kGraniteMoeTensors}};
+const Architecture kGraniteHybrid = {
+    .name = "granitehybrid",
+    .models = "Granite 4",
+    .describe = describe_granite_hybrid,
+    .gguf_rope = RopeStyle::interleaved,
+    .experts = true,
+    .recurrent = true,
+    .keys = kGraniteHybridKeys,
+    .hugging_face = {
+        .classes = kGraniteHybridClasses, .config = kGraniteHybridConfig, .tensors = kGraniteHybridTensors, .state_norm_by_version = true}};
 
 }  // namespace wick

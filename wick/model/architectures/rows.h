@@ -57,7 +57,12 @@
   ROW(kExaone) \
   ROW(kBitNet) \
   ROW(kBitNet25) \
-  ROW(kBitNetB158)
+  ROW(kBitNetB158) \
+  ROW(kLfm2) \
+  ROW(kMamba2) \
+  ROW(kGraniteHybrid) \
+  ROW(kFalconH1) \
+  ROW(kNemotronH)
 // clang-format on
 
 namespace wick {

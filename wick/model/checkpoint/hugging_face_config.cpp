@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <deque>
@@ -97,6 +98,9 @@ class ConfigTranslator {
   void translate_longrope(const std::string& origin, const Json& rope);
   void translate_sections(const std::string& origin, const Json& rope);
   void translate_dual_chunks();
+  void translate_layer_kinds();
+  void translate_state_sizes();
+  void translate_adjusted_width();
   void translate_windows();
   void read_flags();
   void add_values_of_class();
@@ -116,6 +120,7 @@ class ConfigTranslator {
     add(canonical, origin, {std::string_view(values_->texts.emplace_back(text))});
   }
   void add_flags(std::string_view canonical, const std::string& origin, const std::vector<bool>& flags);
+  void add_sizes(std::string_view canonical, const std::string& origin, std::span<const int32_t> sizes);
   [[nodiscard]] const Json* find(const char* key) const {
     const auto found = json_.find(key);
     return found == json_.end() || found->is_null() ? nullptr : &*found;
@@ -147,6 +152,11 @@ TranslatedConfig ConfigTranslator::translate() {
   add_values_of_class();
   translate_rope();
   translate_dual_chunks();
+  if (result_.architecture->recurrent) {
+    translate_layer_kinds();
+    translate_state_sizes();
+  }
+  translate_adjusted_width();
   translate_windows();
   read_flags();
   add_defaults();
@@ -180,7 +190,8 @@ const Architecture& ConfigTranslator::find_own_architecture() {
 }
 
 bool ConfigTranslator::is_special(std::string_view key) const {
-  constexpr std::array<std::string_view, 19> kSpecial = {"architectures",
+  constexpr std::array<std::string_view, 20> kSpecial = {"architectures",
+                                                         "time_step_limit",
                                                          "is_causal",
                                                          "dual_chunk_attention_config",
                                                          "tie_word_embeddings",
@@ -437,6 +448,125 @@ void ConfigTranslator::translate_dual_chunks() {
   add("context_length", std::string(name) + ".chunk_size", {within});
 }
 
+namespace {
+
+// What a layer of a recurrent architecture does.
+enum class LayerKind { attention, recurrent, feed_forward };
+
+std::optional<LayerKind> layer_kind_of(std::string_view word) {
+  if (word == "full_attention" || word == "attention" || word == "*") return LayerKind::attention;
+  if (word == "conv" || word == "mamba" || word == "linear_attention" || word == "M") return LayerKind::recurrent;
+  if (word == "mlp" || word == "-") return LayerKind::feed_forward;
+  return std::nullopt;
+}
+
+}  // namespace
+
+// Which layers attend: GGUF files say it by key/value heads of each, and by feed-forward widths where a layer is one thing alone.
+void ConfigTranslator::translate_layer_kinds() {
+  const Json* heads = find("num_attention_heads");
+  if (heads == nullptr) return;
+  const auto kv_heads =
+      static_cast<int32_t>(find("num_key_value_heads") == nullptr ? whole_number("num_attention_heads", *heads)
+                                                                  : whole_number("num_key_value_heads", *find("num_key_value_heads")));
+  std::string origin;
+  std::vector<LayerKind> kinds;
+  const auto add_kind = [&](const std::string& key, const Json& value, std::string_view word) {
+    const std::optional<LayerKind> kind = layer_kind_of(word);
+    if (!kind) refuse(key, shown(value), "this version knows full_attention, attention, conv, mamba, linear_attention and mlp for a layer");
+    kinds.push_back(*kind);
+  };
+  const Json* layers = find("num_hidden_layers");
+  const Json* pattern = find("hybrid_override_pattern");
+  for (const char* key : {"layer_types", "layers_block_type"}) {
+    const Json* types = find(key);
+    if (types == nullptr || !kinds.empty()) continue;
+    if (!types->is_array()) refuse(key, shown(*types), "a list is needed");
+    origin = key;
+    for (const Json& type : *types) add_kind(key, type, type.is_string() ? type.get_ref<const std::string&>() : "");
+  }
+  if (kinds.empty() && pattern != nullptr && pattern->is_string()) {
+    origin = "hybrid_override_pattern";
+    for (const char letter : pattern->get_ref<const std::string&>()) add_kind(origin, *pattern, std::string_view(&letter, 1));
+  }
+  if (const Json* full = find("full_attn_idxs"); kinds.empty() && full != nullptr && layers != nullptr) {
+    origin = "full_attn_idxs";
+    kinds.assign(std::min(whole_number("num_hidden_layers", *layers), kMaxConfigLayers), LayerKind::recurrent);
+    if (!full->is_array()) refuse(origin, shown(*full), "a list is needed");
+    for (const Json& index : *full) {
+      const bool fits = index.is_number_unsigned() && index.get<uint64_t>() < kinds.size();
+      if (!fits) refuse(origin, shown(*full), fmt::format("numbers of the {} layers are needed", kinds.size()));
+      kinds[index.get<size_t>()] = LayerKind::attention;
+    }
+  }
+  if (kinds.empty()) return;
+  if (layers != nullptr && whole_number("num_hidden_layers", *layers) != kinds.size()) {
+    refuse(origin, fmt::format("{} layers", kinds.size()), fmt::format("num_hidden_layers = {}", shown(*layers)));
+  }
+  if (layers == nullptr) add("block_count", origin, {static_cast<uint64_t>(kinds.size())});
+  const bool single = std::find(kinds.begin(), kinds.end(), LayerKind::feed_forward) != kinds.end() || origin == "layers_block_type" ||
+                      origin == "hybrid_override_pattern";
+  std::vector<int32_t> kv_heads_of, widths;
+  const Json* width = find("intermediate_size");
+  for (const LayerKind kind : kinds) {
+    kv_heads_of.push_back(kind == LayerKind::attention ? kv_heads : 0);
+    if (single && width != nullptr) {
+      widths.push_back(kind == LayerKind::feed_forward ? static_cast<int32_t>(whole_number("intermediate_size", *width)) : 0);
+    }
+  }
+  add_sizes("attention.head_count_kv", origin, kv_heads_of);
+  if (!widths.empty()) add_sizes("feed_forward_length", origin, widths);
+}
+
+// The inner size of Mamba 2's layers, which configurations give by heads; and a range of time steps that is no range.
+void ConfigTranslator::translate_state_sizes() {
+  if (const Json* limit = find("time_step_limit")) {
+    const bool open = limit->is_array() && limit->size() == 2 && number_of(limit->at(0)) == 0 && !limit->at(1).is_number();
+    if (!open) refuse("time_step_limit", shown(*limit), "this version runs what does not limit the steps, [0, Infinity]");
+  }
+  // transformers writes its version where it saves a model: it is what that version computed. Published models have been trained with
+  // groups.
+  if (const Json* version = find("transformers_version"); version != nullptr && version->is_string()) {
+    const auto& text = version->get_ref<const std::string&>();
+    int minor = -1;
+    if (text.starts_with("5.")) std::from_chars(text.data() + 2, text.data() + text.size(), minor);
+    constexpr int kLastWhole = 17;
+    result_.whole_state_norm = result_.architecture->hugging_face.state_norm_by_version && minor >= 0 && minor <= kLastWhole;
+  }
+  if (has_own_row("position_embedding_type")) {
+    const Json* type = find("position_embedding_type");
+    add("rope.scaling.finetuned", "position_embedding_type", {type != nullptr && *type == "rope"});
+  }
+  const auto number = [&](const char* canonical) {
+    const GgufValue* value = result_.find(canonical_key(canonical));
+    return value == nullptr ? 0 : as_uint(*value).value_or(0);
+  };
+  // Where no experts are chosen, those that all tokens share are the feed-forward part.
+  if (const uint64_t shared = number("expert_shared_feed_forward_length"); shared > 0 && number("expert_count") == 0) {
+    add("feed_forward_length", result_.origins[canonical_key("expert_shared_feed_forward_length")], {shared});
+  }
+  const uint64_t heads = number("ssm.time_step_rank"), head_dim = number("ssm.head_dim");
+  constexpr uint64_t kMost = uint64_t{1} << 31;
+  if (heads > 0 && head_dim > 0 && heads < kMost && head_dim < kMost)
+    add("ssm.inner_size", result_.origins[canonical_key("ssm.head_dim")], {heads * head_dim});
+  std::erase_if(result_.metadata, [&](const auto& entry) { return entry.first == canonical_key("ssm.head_dim"); });
+}
+
+void ConfigTranslator::translate_adjusted_width() {
+  if (!result_.architecture->hugging_face.adjusts_width) return;
+  const Json* adjust = find("block_auto_adjust_ff_dim");
+  if (adjust != nullptr && *adjust == false) return;
+  const char* key = find("block_ff_dim") != nullptr ? "block_ff_dim" : "intermediate_size";
+  const Json* width = find(key);
+  if (width == nullptr) return;
+  const uint64_t said = whole_number(key, *width);
+  const double factor = find("block_ffn_dim_multiplier") == nullptr ? 1 : positive("", json_, "block_ffn_dim_multiplier");
+  const uint64_t multiple = find("block_multiple_of") == nullptr ? 256 : whole_number("block_multiple_of", *find("block_multiple_of"));
+  const double scaled = std::floor(factor * static_cast<double>(2 * said / 3));
+  if (!(scaled >= 1) || scaled > 1e9) refuse("block_ffn_dim_multiplier", fmt::format("{}", factor), "the width is out of range");
+  add("feed_forward_length", key, {(static_cast<uint64_t>(scaled) + multiple - 1) / multiple * multiple});
+}
+
 void ConfigTranslator::translate_rotary_factor(const std::string& origin, const Json& value) {
   const double share = number_of(value).value_or(0);
   if (value.is_boolean() || !(share > 0) || share > 1) refuse(origin, shown(value), "a positive number up to 1 is needed");
@@ -661,15 +791,15 @@ void ConfigTranslator::add_json(std::string_view canonical, const std::string& o
   const bool by_layer = canonical == "attention.head_count" || canonical == "attention.head_count_kv" || canonical == "feed_forward_length";
   const auto is_size = [](const Json& each) { return each.is_number_unsigned() && each.get<uint64_t>() < (uint64_t{1} << 31); };
   if (list && by_layer && std::all_of(value.begin(), value.end(), is_size)) {
-    std::vector<std::byte>& bytes = values_->arrays.emplace_back(value.size() * sizeof(int32_t));
-    for (size_t layer = 0; layer < value.size(); ++layer) {
-      const auto size = value.at(layer).get<int32_t>();
-      std::memcpy(bytes.data() + layer * sizeof(size), &size, sizeof(size));
-    }
-    return add(canonical, origin,
-               {GgufArray{.element_type = GgufType::i32, .size = value.size(), .packed = bytes, .strings = {}, .arrays = {}}});
+    return add_sizes(canonical, origin, value.get<std::vector<int32_t>>());
   }
   refuse(origin, shown(value), "a number or a text is needed, or a list with the same number for each layer");
+}
+
+void ConfigTranslator::add_sizes(std::string_view canonical, const std::string& origin, std::span<const int32_t> sizes) {
+  const auto numbers = std::as_bytes(sizes);
+  const std::vector<std::byte>& bytes = values_->arrays.emplace_back(numbers.begin(), numbers.end());
+  add(canonical, origin, {GgufArray{.element_type = GgufType::i32, .size = sizes.size(), .packed = bytes, .strings = {}, .arrays = {}}});
 }
 
 void ConfigTranslator::add_flags(std::string_view canonical, const std::string& origin, const std::vector<bool>& flags) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <map>
@@ -21,12 +22,13 @@ namespace {
 
 bool is_norm_weight(std::string_view name) { return name.ends_with("norm.weight"); }
 
-// The stored weight plus `offset`, as f32.
-void add_offset(CheckpointTensor& tensor, float offset) {
+// A function of the stored weight's numbers, as f32.
+template <class Function>
+void replace_numbers(CheckpointTensor& tensor, const Function& function) {
   const auto values = std::make_shared<std::vector<float>>(static_cast<size_t>(tensor.shape.elements()));
   std::vector<float>& numbers = *values;
   unpack_row(tensor.dtype, tensor.data.data(), tensor.data.size(), 0, numbers);
-  for (float& number : numbers) number += offset;
+  for (float& number : numbers) number = function(number);
   tensor.dtype = DType::f32;
   tensor.data = std::as_bytes(std::span(numbers));
   tensor.owner = values;
@@ -68,7 +70,13 @@ bool is_transposed(StoredForm form) {
   return form == StoredForm::transposed || form == StoredForm::transposed_halves || form == StoredForm::interleaved_transposed;
 }
 bool is_mxfp4(StoredForm form) { return form == StoredForm::mxfp4 || form == StoredForm::interleaved_mxfp4; }
-bool holds_two(StoredForm form) { return form != StoredForm::as_it_is && form != StoredForm::transposed && form != StoredForm::mxfp4; }
+// A vector or a kernel, whose shape alone is another one.
+bool is_reshaped(StoredForm form) {
+  return form == StoredForm::column || form == StoredForm::minus_exp || form == StoredForm::kernels || form == StoredForm::state_norm;
+}
+bool holds_two(StoredForm form) {
+  return form != StoredForm::as_it_is && form != StoredForm::transposed && form != StoredForm::mxfp4 && !is_reshaped(form);
+}
 
 // One of the tensors that a stored one of this form holds, `part` being 0 or 1.
 StoredView view_of(const SafetensorsTensor& tensor, StoredForm form, int64_t part) {
@@ -78,6 +86,10 @@ StoredView view_of(const SafetensorsTensor& tensor, StoredForm form, int64_t par
   switch (form) {
     case StoredForm::mxfp4:
     case StoredForm::interleaved_mxfp4:  // not of elements
+    case StoredForm::column:
+    case StoredForm::minus_exp:
+    case StoredForm::kernels:
+    case StoredForm::state_norm:
     case StoredForm::as_it_is:
       view.extents = {stack.groups, stack.rows, stack.columns};
       view.strides = {whole, stack.columns, 1};
@@ -174,6 +186,7 @@ class FolderTensors {
   [[nodiscard]] CheckpointTensor* find(std::string_view name);
   void take(const std::string& name, const std::string& stored);
   void add_part(const SafetensorsTensor& tensor, const std::string& name, StoredForm form, int64_t part);
+  void add_reshaped(const SafetensorsTensor& tensor, const CanonicalTensor& canonical);
   void add_mxfp4(const SafetensorsTensor& blocks, const CanonicalTensor& canonical);
   void add_quantized(QuantizedMatrix matrix);
   void add_scales(const std::string& name, const std::string& stored, std::vector<float> scales);
@@ -223,6 +236,11 @@ void FolderTensors::add(const SafetensorsTensor& tensor) {
   if (quantized_ && quantized_->is_part(tensor.name)) return;
   CanonicalTensor canonical = canonical_tensor(tensor.name, form_);
   if (canonical.name.empty()) return;
+  if (folder_.architecture->recurrent && number("expert_count") == 0) {
+    for (std::string* name : {&canonical.name, &canonical.second}) {
+      if (const size_t at = name->find("_shexp."); at != std::string::npos) name->erase(at, std::string_view("_shexp").size());
+    }
+  }
   if (config_.reads_media && canonical.name == tensor.name && is_of_other_media(tensor.name)) {
     other_media_.emplace_back(tensor.name);
     return;
@@ -235,11 +253,33 @@ void FolderTensors::add(const SafetensorsTensor& tensor) {
     return;
   }
   if (is_mxfp4(canonical.form)) return add_mxfp4(tensor, canonical);
+  if (is_reshaped(canonical.form)) return add_reshaped(tensor, canonical);
   const bool is_matrix = tensor.shape.rank() >= 2 && is_float(tensor.dtype);
   if (form_.transposed && canonical.name.starts_with("blk.") && tensor.shape.rank() == 2) canonical.form = StoredForm::transposed;
   if (canonical.form != StoredForm::as_it_is && !is_matrix) canonical.form = StoredForm::as_it_is;  // its shape is refused when it is read
   add_part(tensor, canonical.name, canonical.form, 0);
   if (holds_two(canonical.form)) add_part(tensor, canonical.second, canonical.form, 1);
+}
+
+void FolderTensors::add_reshaped(const SafetensorsTensor& tensor, const CanonicalTensor& canonical) {
+  add_part(tensor, canonical.name, StoredForm::as_it_is, 0);
+  CheckpointTensor& added = folder_.tensors.back();
+  const Shape& shape = tensor.shape;
+  // Another shape is refused when it is read.
+  if (canonical.form == StoredForm::kernels) {
+    if (shape.rank() == 3 && shape[1] == 1) added.shape = {shape[0], shape[2]};
+    return;
+  }
+  if (shape.rank() != 1) return;
+  if (canonical.form == StoredForm::state_norm) {
+    const int64_t groups = config_.whole_state_norm ? 1 : std::max<int64_t>(number("ssm.group_count"), 1);
+    if (shape[0] % groups == 0) added.shape = {groups, shape[0] / groups};
+    return;
+  }
+  added.shape = {shape[0], 1};
+  if (canonical.form == StoredForm::minus_exp && is_float(tensor.dtype)) {
+    replace_numbers(added, [](float number) { return -std::exp(number); });
+  }
 }
 
 void FolderTensors::add_mxfp4(const SafetensorsTensor& blocks, const CanonicalTensor& canonical) {
@@ -278,7 +318,9 @@ void FolderTensors::add_part(const SafetensorsTensor& tensor, const std::string&
                                                                           .data = tensor.data,
                                                                           .file = tensor.file,
                                                                           .owner = tensor.file});
-  if (form_.norm_offset != 0 && is_norm_weight(name) && is_float(tensor.dtype)) add_offset(added, form_.norm_offset);
+  if (form_.norm_offset != 0 && is_norm_weight(name) && is_float(tensor.dtype)) {
+    replace_numbers(added, [offset = form_.norm_offset](float number) { return number + offset; });
+  }
   const bool gathered = form_.qkv_by_head || form_.qkv_by_group;
   if (gathered && name.find(".attn_qkv.") != std::string::npos)
     gather_queries_keys_values(added, heads_, form_.qkv_by_head ? heads_ : kv_heads_);

@@ -139,8 +139,21 @@ int64_t read_sizes(const KeyReader& keys, const char* name, int64_t layers, std:
   return largest;
 }
 
-void read_heads(ModelConfig& config) {
+// Absent, or 0 for all layers.
+bool says_none(const KeyReader& keys, const char* name) {
+  const GgufValue* value = keys.checkpoint().find(keys.key(name));
+  if (value == nullptr) return true;
+  const auto* array = std::get_if<GgufArray>(&value->value);
+  if (array == nullptr) return as_float(*value) == 0;
+  if (array->element_type == GgufType::string || array->element_type == GgufType::array) return false;
+  const std::vector<int64_t> sizes = array->to_vector<int64_t>();
+  return std::all_of(sizes.begin(), sizes.end(), [](int64_t size) { return size == 0; });
+}
+
+void read_heads(ModelConfig& config, bool recurrent) {
   const KeyReader& keys = config.keys;
+  const bool no_heads = says_none(keys, "attention.head_count");
+  if (recurrent && (no_heads || (keys.has("attention.head_count_kv") && says_none(keys, "attention.head_count_kv")))) return;
   config.heads = read_sizes(keys, "attention.head_count", config.layers, config.heads_of);
   config.kv_heads = config.heads;
   config.kv_heads_of = config.heads_of;
@@ -148,7 +161,7 @@ void read_heads(ModelConfig& config) {
   for (int64_t layer = 0; layer < config.layers; ++layer) {
     const int64_t heads = config.heads_of.empty() ? config.heads : config.heads_of[static_cast<size_t>(layer)];
     const int64_t kv_heads = config.kv_heads_of.empty() ? config.kv_heads : config.kv_heads_of[static_cast<size_t>(layer)];
-    if (kv_heads > 0 ? heads % kv_heads == 0 : heads == 0) continue;
+    if (kv_heads > 0 ? heads % kv_heads == 0 : heads == 0 || recurrent) continue;
     keys.fail_value("attention.head_count_kv", std::to_string(kv_heads), fmt::format("it must divide the {} heads", heads));
   }
   const bool own_length = keys.checkpoint().find(keys.key("attention.key_length")) != nullptr;
@@ -253,10 +266,12 @@ ModelConfig ModelConfig::read(const Checkpoint& checkpoint, const Architecture& 
   config.hidden_size = keys.size("embedding_length");
   const bool experts_alone = architecture.experts && keys.has("expert_feed_forward_length");
   const bool said = keys.has("feed_forward_length");
-  if (!experts_alone || said) config.intermediate_size = read_sizes(keys, "feed_forward_length", config.layers, config.intermediate_of);
+  const bool none = architecture.recurrent && says_none(keys, "feed_forward_length");
+  if (!none && (!experts_alone || said))
+    config.intermediate_size = read_sizes(keys, "feed_forward_length", config.layers, config.intermediate_of);
   config.context_length = keys.size("context_length");
   config.norm_epsilon = static_cast<float>(read_epsilon(keys));
-  read_heads(config);
+  read_heads(config, architecture.recurrent);
   config.rope = read_rope(config);
   config.rope_style = checkpoint.rope_style(architecture);
   config.window = read_window(config);
@@ -303,6 +318,35 @@ std::vector<bool> ModelConfig::rotated_layers(int64_t unrotated) const {
   std::vector<bool> rotated = read_layer_flags(*this, "rope.layers");
   for (int64_t layer = std::ssize(rotated); layer < layers; ++layer) rotated.push_back((layer + 1) % unrotated != 0);
   return rotated;
+}
+
+StateSpaceSpec ModelConfig::state_space() const {
+  StateSpaceSpec spec{.heads = keys.size("ssm.time_step_rank"),
+                      .groups = keys.size_or("ssm.group_count", 1),
+                      .state_size = keys.size("ssm.state_size"),
+                      .kernel = keys.size("ssm.conv_kernel"),
+                      .least_step = keys.positive_or("ssm.time_step_min", 0),
+                      .norm_epsilon = norm_epsilon};
+  const int64_t inner = keys.size("ssm.inner_size");
+  if (inner % spec.heads != 0) {
+    keys.fail_value("ssm.inner_size", std::to_string(inner), fmt::format("want a multiple of the {} heads", spec.heads));
+  }
+  if (spec.heads % spec.groups != 0) {
+    keys.fail_value("ssm.group_count", std::to_string(spec.groups), fmt::format("it must divide the {} heads", spec.heads));
+  }
+  if (spec.kernel < 2) keys.fail_value("ssm.conv_kernel", std::to_string(spec.kernel), "want at least 2 positions");
+  spec.head_dim = inner / spec.heads;
+  // As the norm's vectors are.
+  const std::string_view end = ".ssm_norm.weight";
+  for (const CheckpointTensor& tensor : keys.checkpoint().tensors()) {
+    if (!tensor.name.ends_with(end)) continue;
+    spec.norm_groups = tensor.shape.rank() == 2 ? tensor.shape[0] : 1;
+    break;
+  }
+  if (spec.norm_groups < 1 || inner % spec.norm_groups != 0) {
+    keys.fail_value("ssm.inner_size", std::to_string(inner), fmt::format("ssm_norm has {} groups, which must divide it", spec.norm_groups));
+  }
+  return spec;
 }
 
 float ModelConfig::cap_or(std::string_view name, double usual) const {

@@ -85,6 +85,14 @@ struct ModelConfig {
   // A mixture of experts as the metadata have it. `usual` and `normalized` are the architecture's, where its files do not say. Errors: also
   // unsupported for a routing that does not exist.
   [[nodiscard]] ExpertsSpec experts(Routing usual, bool normalized) const;
+  // Whether the layer has keys and values: of recurrent architectures, some have not.
+  [[nodiscard]] bool attends(int64_t layer) const { return (kv_heads_of.empty() ? kv_heads : kv_heads_of[static_cast<size_t>(layer)]) > 0; }
+  // Whether it has a feed-forward part.
+  [[nodiscard]] bool feeds_forward(int64_t layer) const {
+    return (intermediate_of.empty() ? intermediate_size : intermediate_of[static_cast<size_t>(layer)]) > 0;
+  }
+  // Mamba 2's layers as "ssm." keys have them. Errors: corrupt_file for sizes that do not fit each other.
+  [[nodiscard]] StateSpaceSpec state_space() const;
   // The parts of layer `index` behind its ffn_norm: experts and those that all tokens share, where it has a router, and else
   // feed_forward(index).
   [[nodiscard]] std::vector<PartSpec> feed_forward_parts(int64_t index, const ExpertsSpec& experts) const;

@@ -75,9 +75,10 @@ void check_sizes(const KvLayout& layout, const KvPoolOptions& options) {
     fail(ErrorCode::invalid_argument, "KvPool: a context of {}, blocks of {}, steps of {} tokens, {} bytes and {} sequences: out of range",
          options.context, options.block_size, options.step, options.bytes, options.sequences);
   }
-  if (!options.devices.empty() && options.devices.size() != layout.layers.size()) {
-    fail(ErrorCode::invalid_argument, "KvPool: devices of {} layers were given, and {} attend; give one for each, or none",
-         options.devices.size(), layout.layers.size());
+  if (!options.devices.empty() && options.devices.size() != layout.layers.size() + layout.states.size()) {
+    fail(ErrorCode::invalid_argument,
+         "KvPool: devices of {} layers were given, and {} attend and {} keep states; give one for each, or none", options.devices.size(),
+         layout.layers.size(), layout.states.size());
   }
   for (const KvLayer& layer : layout.layers) {
     const bool bounded = layer.retention.kind != Retention::Kind::full;
@@ -164,9 +165,11 @@ void KvPool::make_tensors() {
     keep_pages_small(keys_.back());
     keep_pages_small(values_.back());
   }
-  for (const int64_t numbers : layout_.states) {
-    states_.push_back(Tensor::empty({slabs_.blocks(), numbers}, DType::f32, device_, Lifetime::persistent));
-    device_.runtime().queue().fill(states_.back().storage()->buffer(), 0, static_cast<size_t>(numbers) * sizeof(float), std::byte{0});
+  for (size_t index = 0; index < layout_.states.size(); ++index) {
+    const int64_t numbers = layout_.states[index];
+    const Device& device = device_of(layout_.layers.size() + index);
+    states_.push_back(Tensor::empty({slabs_.blocks(), numbers}, DType::f32, device, Lifetime::persistent));
+    device.runtime().queue().fill(states_.back().storage()->buffer(), 0, static_cast<size_t>(numbers) * sizeof(float), std::byte{0});
   }
   if (!layout_.states.empty()) WICK_ASSERT(slabs_.take(-1) == kZeroSlab);
 }
@@ -322,7 +325,8 @@ void KvPool::name_blocks(Sequence& sequence, int64_t from) {
       groups_[group].blocks.name(table[block], before(sequence, block), tokens);
     }
   }
-  const bool at_border = sequence.length() > 0 && sequence.length() % options_.block_size == 0;
+  // Where all of its tokens are known.
+  const bool at_border = sequence.length() > 0 && std::ssize(sequence.contents) * options_.block_size == sequence.length();
   if (at_border && sequence.slab != kZeroSlab) slabs_.name(sequence.slab, sequence.contents.back());
 }
 

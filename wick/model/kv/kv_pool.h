@@ -33,7 +33,8 @@ struct KvPoolOptions {
   int64_t step = 512;          // tokens of one sequence that come in at once; what windows have room for
   int64_t sequences = 0;       // the most at once where states are kept; 0: as many whole contexts as there is room for
   bool keep_prefixes = false;  // what sequences that are gone have left is kept, until its memory is needed
-  // Where each layer of the layout keeps its positions; empty: all on the pool's device. Layers of a group have the same blocks on all.
+  // Where each layer of the layout keeps its positions, then where each state is; empty: all on the pool's device. Layers of a group have
+  // the same blocks on all.
   std::vector<Device> devices = {};
 };
 

@@ -57,6 +57,17 @@ std::optional<KvLayer> cached_layer(const PartSpec& part, DType dtype) {
   return std::nullopt;
 }
 
+std::optional<KeptState> kept_state(const PartSpec& part, int64_t hidden_size) {
+  if (const auto* convolution = std::get_if<ShortConvolutionSpec>(&part.mixer)) {
+    return KeptState{.numbers = (convolution->kernel - 1) * hidden_size, .columns = convolution->kernel - 1};
+  }
+  if (const auto* space = std::get_if<StateSpaceSpec>(&part.mixer)) {
+    const int64_t columns = space->kernel - 1;
+    return KeptState{.numbers = columns * space->width() + space->inner() * space->state_size, .columns = columns};
+  }
+  return std::nullopt;
+}
+
 std::unique_ptr<Mixer> build_mixer(const PartSpec& part, WeightReader& weights, const MixerPlace& place) {
   return std::visit(
       [&]<class Spec>(const Spec& spec) -> std::unique_ptr<Mixer> {
@@ -68,6 +79,10 @@ std::unique_ptr<Mixer> build_mixer(const PartSpec& part, WeightReader& weights, 
           return build_feed_forward(spec, weights, place);
         } else if constexpr (std::is_same_v<Spec, ExpertsSpec>) {
           return build_experts(spec, weights, place);
+        } else if constexpr (std::is_same_v<Spec, ShortConvolutionSpec>) {
+          return build_short_convolution(spec, weights, place);
+        } else if constexpr (std::is_same_v<Spec, StateSpaceSpec>) {
+          return build_state_space(spec, weights, place);
         } else {
           return spec.build(weights, place.layer);
         }

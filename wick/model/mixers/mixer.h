@@ -94,7 +94,8 @@ class Norm {
 // Which layer a mixer is built for.
 struct MixerPlace {
   int64_t layer = 0;
-  int64_t cached = 0;  // its place among those that have a cache
+  int64_t cached = 0;     // its place among those that have a cache
+  int64_t recurrent = 0;  // and among those that keep a state
   int64_t hidden_size = 0;
 };
 [[nodiscard]] std::unique_ptr<Mixer> build_attention(const AttentionSpec& spec, WeightReader& weights, const MixerPlace& place);
@@ -102,10 +103,19 @@ struct MixerPlace {
                                                             const MixerPlace& place);
 [[nodiscard]] std::unique_ptr<Mixer> build_feed_forward(const FeedForwardSpec& spec, WeightReader& weights, const MixerPlace& place);
 [[nodiscard]] std::unique_ptr<Mixer> build_experts(const ExpertsSpec& spec, WeightReader& weights, const MixerPlace& place);
+[[nodiscard]] std::unique_ptr<Mixer> build_short_convolution(const ShortConvolutionSpec& spec, WeightReader& weights,
+                                                             const MixerPlace& place);
+[[nodiscard]] std::unique_ptr<Mixer> build_state_space(const StateSpaceSpec& spec, WeightReader& weights, const MixerPlace& place);
 [[nodiscard]] std::unique_ptr<Mixer> build_mixer(const PartSpec& part, WeightReader& weights, const MixerPlace& place);
 
 // Data that the part keeps of each position; none if it does not attend.
 [[nodiscard]] std::optional<KvLayer> cached_layer(const PartSpec& part, DType dtype);
+// The state that the part keeps of a sequence: f32 numbers, of which the convolution's columns come first; none if it keeps no state.
+struct KeptState {
+  int64_t numbers = 0;
+  int64_t columns = 0;  // positions that its convolution sees before the current one
+};
+[[nodiscard]] std::optional<KeptState> kept_state(const PartSpec& part, int64_t hidden_size);
 // A bias for linear to add.
 [[nodiscard]] inline const Tensor* pointer_to(const std::optional<Tensor>& bias) { return bias ? &*bias : nullptr; }
 // A product with the bias, if there is one, added.

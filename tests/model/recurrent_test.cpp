@@ -1,0 +1,224 @@
+// Models that keep states: an engine gives the tokens of each request by itself, whatever it keeps, shares, preempts and proposes; and what
+// is wrong with such a model is told in one line.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <set>
+
+#include "model/golden_models.h"
+#include "unit/engine_samples.h"
+#include "unit/message_of.h"
+#include "unit/temporary_folder.h"
+#include "wick/convert/checkpoint_to_gguf.h"
+#include "wick/formats/gguf.h"
+#include "wick/formats/gguf_writer.h"
+#include "wick/model/checkpoint/checkpoint.h"
+#include "wick/model/decoder_model.h"
+#include "wick/model/language_model.h"
+
+namespace wick {
+namespace {
+
+constexpr int32_t kVocabulary = 600;
+
+// The golden's model with more tokens, so that a tokenizer fits it.
+GoldenModel wide_model(const std::string& name) {
+  GoldenModel golden = GoldenModel::read(name);
+  golden.json["config"]["vocab_size"] = kVocabulary;
+  for (auto& [tensor, shape] : golden.json["tensors"].items()) {
+    const bool table = tensor.find("embed") != std::string::npos && tensor.find("norm") == std::string::npos;
+    if (table || tensor == "lm_head.weight") shape[0] = kVocabulary;
+  }
+  return golden;
+}
+
+class RecurrentModel : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    wide_model(GetParam()).write(folder_.path() / "model");
+    model_ = load_language_model(Checkpoint::open(folder_.path() / "model"), Device::cpu(), {.deterministic = true});
+  }
+  [[nodiscard]] static std::vector<TokenId> text_of(int64_t count, uint32_t seed) {
+    std::mt19937 random(seed);
+    return EngineSample::random_tokens(random, count);
+  }
+  [[nodiscard]] static Request request(std::vector<TokenId> tokens, int64_t count) {
+    Request made = EngineSample::request(std::move(tokens), count);
+    made.params.ignore_eos = true;
+    return made;
+  }
+  [[nodiscard]] static Answer finish(Engine& engine, Stream stream) {
+    Answer answer;
+    for (int steps = 0; !answer.take(stream) && steps < 10000; ++steps) (void)engine.step();
+    EXPECT_FALSE(answer.error) << answer.error->message;
+    return answer;
+  }
+  // By itself, nothing being kept.
+  [[nodiscard]] std::vector<TokenId> alone(const std::vector<TokenId>& tokens, int64_t count) const {
+    Engine engine(*model_, tokenizer_, {.context = 128, .sequences = 1, .prefix_cache = false});
+    return finish(engine, engine.submit(request(tokens, count))).only();
+  }
+
+  TemporaryFolder folder_;
+  std::unique_ptr<LanguageModel> model_;
+  std::shared_ptr<const Tokenizer> tokenizer_ = fake_tokenizer(kVocabulary);
+};
+
+TEST_P(RecurrentModel, APrefixIsTakenWhereItsStateIsKept) {
+  Engine engine(*model_, tokenizer_, {.context = 128, .sequences = 2});
+  const std::vector<TokenId> prompt = text_of(64, 1);
+  const Answer first = finish(engine, engine.submit(request(prompt, 5)));
+  EXPECT_EQ(first.only(), alone(prompt, 5));
+  EXPECT_EQ(first.finishes[0].usage.cached_tokens, 0);
+  std::vector<TokenId> longer = prompt;
+  longer.insert(longer.end(), first.only().begin(), first.only().end());
+  const Answer second = finish(engine, engine.submit(request(longer, 5)));
+  EXPECT_EQ(second.finishes[0].usage.cached_tokens, 64) << "the prompt's step ended with a block";
+  EXPECT_EQ(second.only(), alone(longer, 5));
+  // The keys of the first block are there, and the state behind it is not.
+  std::vector<TokenId> shorter(prompt.begin(), prompt.begin() + 40);
+  const Answer third = finish(engine, engine.submit(request(shorter, 5)));
+  EXPECT_EQ(third.finishes[0].usage.cached_tokens, 0);
+  EXPECT_EQ(third.only(), alone(shorter, 5));
+  engine.forget_prefixes();
+  EXPECT_EQ(finish(engine, engine.submit(request(longer, 5))).finishes[0].usage.cached_tokens, 0);
+}
+
+TEST_P(RecurrentModel, ManyRequestsAtOnceGiveTheTokensOfEach) {
+  EngineOptions options{.context = 128, .sequences = 3};
+  options.speculation.most = 4;  // what recurrent layers cannot take back is not proposed
+  Engine engine(*model_, tokenizer_, options);
+  std::vector<Stream> streams;
+  std::vector<std::vector<TokenId>> prompts;
+  std::vector<Answer> answers(8);
+  for (uint32_t index = 0; index < 8; ++index) {
+    prompts.push_back(text_of(32, index % 2));
+    const std::vector<TokenId> rest = text_of(3 + 7 * (index / 2), 9 + index / 2);
+    prompts.back().insert(prompts.back().end(), rest.begin(), rest.end());
+    Request made = request(prompts.back(), 12);
+    made.priority = static_cast<int>(index % 3);  // the higher ones preempt
+    streams.push_back(engine.submit(std::move(made)));
+    for (int steps = 0; steps < 4; ++steps) (void)engine.step();
+  }
+  for (int steps = 0; engine.step() && steps < 10000; ++steps) continue;
+  for (size_t index = 0; index < streams.size(); ++index) {
+    ASSERT_TRUE(answers[index].take(streams[index]));
+    ASSERT_FALSE(answers[index].error) << answers[index].error->message;
+    EXPECT_EQ(answers[index].only(), alone(prompts[index], 12)) << index;
+  }
+  EXPECT_EQ(engine.metrics().kv_blocks_used, 0);
+}
+
+TEST_P(RecurrentModel, ChoicesGoOnFromOneState) {
+  Engine engine(*model_, tokenizer_, {.context = 128, .sequences = 4});
+  const std::vector<TokenId> prompt = text_of(37, 3);
+  Request made = request(prompt, 8);
+  made.n = 3;
+  const Answer answer = finish(engine, engine.submit(std::move(made)));
+  const std::vector<TokenId> want = alone(prompt, 8);
+  ASSERT_EQ(answer.tokens.size(), 3U);
+  for (const std::vector<TokenId>& tokens : answer.tokens) EXPECT_EQ(tokens, want);
+}
+
+TEST_P(RecurrentModel, DeterministicResultsHaveTheSameBitsInAnyParts) {
+  const std::vector<TokenId> text = text_of(90, 5);
+  const auto whole = model_->new_sequence(128);
+  const std::vector<float> want = model_->forward(text, *whole, LogitRows::last).to_vector<float>();
+  const auto parts = model_->new_sequence(128);
+  std::vector<float> got;
+  for (size_t at = 0; at < text.size(); at += 17) {
+    const auto part = std::span(text).subspan(at, std::min<size_t>(17, text.size() - at));
+    got = model_->forward(part, *parts, LogitRows::last).to_vector<float>();
+  }
+  EXPECT_EQ(got, want);
+}
+
+TEST_P(RecurrentModel, LongTextsAreTheSameInAnyParts) {
+  const auto precise = load_language_model(Checkpoint::open(folder_.path() / "model"), Device::cpu(), {.precise = true});
+  std::vector<TokenId> text = text_of(120, 6);
+  const auto whole = precise->new_sequence(128);
+  const std::vector<float> want = precise->forward(text, *whole, LogitRows::all).to_vector<float>();
+  for (const size_t size : {1, 5, 63, 65, 100}) {
+    const auto sequence = precise->new_sequence(128);
+    std::vector<float> got;
+    for (size_t at = 0; at < text.size(); at += size) {
+      const auto part = std::span(text).subspan(at, std::min(size, text.size() - at));
+      const std::vector<float> rows = precise->forward(part, *sequence, LogitRows::all).to_vector<float>();
+      got.insert(got.end(), rows.begin(), rows.end());
+    }
+    ASSERT_EQ(got.size(), want.size());
+    for (size_t index = 0; index < want.size(); ++index) ASSERT_NEAR(got[index], want[index], 1e-4) << size << " " << index;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RecurrentModel, ::testing::Values("lfm2", "mamba2", "falcon-h1", "granite-hybrid", "nemotron-h"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+class RefusedRecurrent : public ::testing::Test {
+ protected:
+  // Of a folder with these changes to config.json.
+  [[nodiscard]] std::string message(const char* golden, const nlohmann::json& changes) {
+    GoldenModel model = GoldenModel::read(golden);
+    model.json["config"].update(changes);
+    const std::filesystem::path path = folder_.path() / std::to_string(count_++);
+    model.write(path);
+    return load(path);
+  }
+  // Of its GGUF file with another value of a key.
+  [[nodiscard]] std::string message(const char* golden, const std::string& key, uint32_t value) {
+    const std::filesystem::path path = folder_.path() / std::to_string(count_++);
+    GoldenModel::read(golden).write(path);
+    write_gguf(Checkpoint::open(path), path / "good.gguf");
+    const GgufFile good = GgufFile::open(path / "good.gguf");
+    GgufWriter writer;
+    for (const auto& [name, held] : good.metadata()) {
+      if (name == key) {
+        writer.add_uint(name, value);
+      } else {
+        writer.add(name, held);
+      }
+    }
+    for (const GgufTensor& tensor : good.tensors()) writer.add_tensor(tensor.name, tensor.dtype, tensor.shape, tensor.data);
+    writer.write(path / "bad.gguf");
+    return load(path / "bad.gguf");
+  }
+  static std::string load(const std::filesystem::path& path) {
+    const std::string text = message_of([&] { (void)load_language_model(Checkpoint::open(path), Device::cpu()); });
+    EXPECT_EQ(text.find('\n'), std::string::npos) << text;
+    return text;
+  }
+  static void expect_parts(const std::string& text, const std::vector<std::string>& parts) {
+    for (const std::string& part : parts) EXPECT_NE(text.find(part), std::string::npos) << "'" << part << "' is not in: " << text;
+  }
+
+  TemporaryFolder folder_;
+  int count_ = 0;
+};
+
+TEST_F(RefusedRecurrent, LayersOfWrongKindsAndNumbers) {
+  expect_parts(message("lfm2", {{"layer_types", {"conv", "full_attention"}}}),
+               {"config.json", "layer_types", "2 layers", "num_hidden_layers"});
+  expect_parts(message("lfm2", {{"layer_types", {"conv", "full_attention", "wave", "conv"}}}), {"layer_types", "wave"});
+  expect_parts(message("lfm2", {{"layer_types", nullptr}, {"full_attn_idxs", {1, 4}}}), {"full_attn_idxs", "[1,4]"});
+  expect_parts(message("nemotron-h", {{"layers_block_type", {"mamba", "moe", "mlp", "mamba", "mlp"}}}), {"layers_block_type", "moe"});
+}
+
+TEST_F(RefusedRecurrent, SizesThatDoNotFit) {
+  expect_parts(message("lfm2", {{"conv_L_cache", 1}}), {"conv_L_cache", "= 1", "at least 2"});
+  expect_parts(message("lfm2", {{"conv_L_cache", 5}}), {"conv.conv.weight", "shape"});
+  expect_parts(message("mamba2", {{"n_groups", 3}}), {"n_groups", "= 3", "8 heads"});
+  expect_parts(message("mamba2", {{"state_size", 7}}), {"in_proj.weight", "shape"});
+  expect_parts(message("mamba2", {{"time_step_limit", {0.1, 0.5}}}), {"time_step_limit", "[0.1,0.5]"});
+  expect_parts(message("falcon-h1", {{"ssm_in_multiplier", 0.5}}), {"ssm_in_multiplier", "0.5"});
+  expect_parts(message("mamba2", "mamba2.ssm.inner_size", 63), {"mamba2.ssm.inner_size", "63", "8 heads"});
+  expect_parts(message("mamba2", "mamba2.ssm.conv_kernel", 1), {"mamba2.ssm.conv_kernel", "= 1"});
+  expect_parts(message("lfm2", "lfm2.shortconv.l_cache", 0), {"lfm2.shortconv.l_cache", "0"});
+}
+
+}  // namespace
+}  // namespace wick

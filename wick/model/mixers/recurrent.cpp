@@ -1,0 +1,42 @@
+#include "wick/model/mixers/recurrent.h"
+
+#include "wick/tensor/ops/copy.h"
+
+namespace wick {
+
+Tensor StateRange::read(const KvPool& pool, const StateInputs& step) const {
+  return pool.states(recurrent_).narrow(1, first_, count_).index_select(step.state_from, 0);
+}
+
+void StateRange::write(const KvPool& pool, const StateInputs& step, int64_t first, const Tensor& values) const {
+  const Tensor states = pool.states(recurrent_).narrow(1, first_, count_);
+  const auto slab = [&](int64_t index) { return step.state_to[static_cast<size_t>(first + index)]; };
+  // Neighbours at once.
+  for (int64_t index = 0; index < values.dim(0);) {
+    int64_t end = index + 1;
+    while (end < values.dim(0) && slab(end) == slab(end - 1) + 1) ++end;
+    copy(values.narrow(0, index, end - index), states.narrow(0, slab(index), end - index));
+    index = end;
+  }
+}
+
+ShortConvolution::ShortConvolution(WeightReader& weights, const std::string& name, int64_t recurrent, int64_t width, int64_t kernel)
+    : width_(width), columns_(kernel - 1), state_(recurrent, 0, columns_ * width), bias_(weights.find_vector(name + ".bias", width)) {
+  const Tensor weight = weights.vectors(name + ".weight", width, kernel);
+  for (int64_t tap = 0; tap < kernel; ++tap) taps_.push_back(weight.narrow(1, tap, 1).reshape({width}).contiguous());
+}
+
+Tensor ShortConvolution::forward(const Tensor& x, const KvPool& pool, const StateInputs& step) const {
+  const int64_t sequences = std::ssize(step.state_to);
+  const Tensor before = state_.read(pool, step).reshape({sequences * columns_, width_});
+  const Tensor all = Tensor::cat({before, x}, 0);
+  Tensor sum;
+  for (int64_t tap = 0; tap <= columns_; ++tap) {
+    const Tensor seen = all.index_select(step.seen.get(tap), 0) * taps_[static_cast<size_t>(tap)];
+    sum = tap == 0 ? seen : sum + seen;
+  }
+  state_.write(pool, step, 0, all.index_select(step.last, 0).reshape({sequences, columns_ * width_}));
+  return bias_ ? sum + *bias_ : sum;
+}
+
+}  // namespace wick

@@ -1,0 +1,46 @@
+// Parts of the mixers that keep a state of each sequence (KvPool::states): its numbers, and a short convolution.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "wick/model/kv/kv_pool.h"
+#include "wick/model/step_inputs.h"
+#include "wick/model/weights.h"
+#include "wick/tensor/tensor.h"
+
+namespace wick {
+
+// A range of the numbers that a recurrent layer keeps of each sequence.
+class StateRange {
+ public:
+  StateRange(int64_t recurrent, int64_t first, int64_t count) : recurrent_(recurrent), first_(first), count_(count) {}
+
+  // The numbers that the step's sequences begin with: f32 [sequences, count].
+  [[nodiscard]] Tensor read(const KvPool& pool, const StateInputs& step) const;
+  // Sets those of sequence number `first` of the step and of those after it: [any, count].
+  void write(const KvPool& pool, const StateInputs& step, int64_t first, const Tensor& values) const;
+
+ private:
+  int64_t recurrent_, first_, count_;
+};
+
+// A causal convolution of each column by itself. Weights: "<name>.weight" [width, kernel], "<name>.bias" [width] where there is one.
+class ShortConvolution {
+ public:
+  // Its columns are the first of the layer's state.
+  ShortConvolution(WeightReader& weights, const std::string& name, int64_t recurrent, int64_t width, int64_t kernel);
+
+  // x: f32 [rows, width], of all of the step's sequences.
+  [[nodiscard]] Tensor forward(const Tensor& x, const KvPool& pool, const StateInputs& step) const;
+
+ private:
+  int64_t width_, columns_;
+  StateRange state_;
+  std::vector<Tensor> taps_;  // [width] of each, the furthest first
+  std::optional<Tensor> bias_;
+};
+
+}  // namespace wick

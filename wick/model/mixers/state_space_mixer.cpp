@@ -1,0 +1,165 @@
+// Mamba 2: states that decay, computed for some positions at once by products of matrices (Dao & Gu 2024, section 6).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "wick/model/mixers/mixer.h"
+#include "wick/model/mixers/recurrent.h"
+#include "wick/tensor/ops/linear.h"
+#include "wick/tensor/ops/normalize.h"
+
+namespace wick {
+namespace {
+
+// Positions at once: scores of each with each are made.
+constexpr int64_t kChunk = 64;
+// Beyond it, log(1 + eˣ) is x.
+constexpr double kLinearSoftplus = 20;
+
+Tensor softplus(const Tensor& x) {
+  // eˣ stays finite, and where x is large the maximum is x itself.
+  return x.minimum(kLinearSoftplus).exp().log1p().maximum(x);
+}
+
+class StateSpaceMixer final : public Mixer {
+ public:
+  StateSpaceMixer(const StateSpaceSpec& spec, WeightReader& weights, const MixerPlace& place, const std::string& prefix);
+
+  [[nodiscard]] Tensor forward(const Tensor& normed, const MixerContext& context) const override;
+  [[nodiscard]] std::vector<const ScaledMatrix*> matrices() const override { return {&in_, &out_}; }
+  [[nodiscard]] std::vector<ScaledMatrix*> adaptable() override { return {&in_, &out_}; }
+
+ private:
+  // Rows of some sequences, which have equally many: [sequences, positions, …].
+  struct Rows {
+    Tensor x;               // [.., heads, head_dim]
+    Tensor columns, reads;  // [.., groups, state_size]: what goes into states, and what is read of them
+    Tensor steps;           // [.., heads]
+  };
+  // What positions from `first` on, at most kChunk, give: [sequences, positions, heads, head_dim]. `state` [sequences, heads, head_dim,
+  // state_size] is then the one behind them.
+  [[nodiscard]] Tensor scan(const Rows& rows, int64_t first, int64_t count, Tensor& state) const;
+  [[nodiscard]] Tensor scan_all(const Rows& rows, Tensor& state, int64_t chunk) const;
+  // [rows, inner], of all sequences.
+  [[nodiscard]] Tensor states_of(const Tensor& mixed, const Tensor& steps, const MixerContext& context) const;
+  [[nodiscard]] Tensor gated(const Tensor& y, const Tensor& gate) const;
+
+  StateSpaceSpec spec_;
+  bool deterministic_;
+  ScaledMatrix in_, out_;
+  ShortConvolution convolution_;
+  StateRange state_;
+  Tensor decay_, skip_, step_bias_;
+  std::optional<Tensor> norm_;
+  Tensor unit_;
+};
+
+StateSpaceMixer::StateSpaceMixer(const StateSpaceSpec& spec, WeightReader& weights, const MixerPlace& place, const std::string& prefix)
+    : spec_(spec),
+      deterministic_(weights.deterministic()),
+      in_(weights.matrix(prefix + "ssm_in", spec.inner() + spec.width() + spec.heads, place.hidden_size)),
+      out_(weights.matrix(prefix + "ssm_out", place.hidden_size, spec.inner())),
+      convolution_(weights, prefix + "ssm_conv1d", place.recurrent, spec.width(), spec.kernel),
+      state_(place.recurrent, (spec.kernel - 1) * spec.width(), spec.inner() * spec.state_size),
+      decay_(weights.vectors(prefix + "ssm_a", spec.heads, 1).reshape({spec.heads})),
+      skip_(weights.vectors(prefix + "ssm_d", spec.heads, 1)),
+      step_bias_(weights.vector(prefix + "ssm_dt.bias", spec.heads)) {
+  const int64_t part = spec.inner() / spec.norm_groups;
+  if (weights.has(prefix + "ssm_norm.weight")) norm_ = weights.vectors(prefix + "ssm_norm.weight", spec.norm_groups, part);
+  unit_ = Tensor::ones({part}, DType::f32, weights.device());
+}
+
+Tensor StateSpaceMixer::scan(const Rows& rows, int64_t first, int64_t count, Tensor& state) const {
+  const int64_t sequences = rows.x.dim(0), heads = spec_.heads, in_group = heads / spec_.groups, size = spec_.state_size;
+  const auto part = [&](const Tensor& whole) { return whole.narrow(1, first, count); };
+  // Heads before positions.
+  const Tensor steps = part(rows.steps).transpose(1, 2);  // [sequences, heads, positions]
+  const Tensor sums = (steps * decay_.reshape({heads, 1})).contiguous().cumsum(-1);
+  const Tensor x = part(rows.x).transpose(1, 2) * steps.unsqueeze(-1);  // [sequences, heads, positions, head_dim]
+  const auto of_heads = [&](const Tensor& groups) {                     // [sequences, heads, positions, state_size]
+    const Tensor by_group = part(groups).transpose(1, 2).unsqueeze(2);
+    return by_group.broadcast_to({sequences, spec_.groups, in_group, count, size}).reshape({sequences, heads, count, size});
+  };
+  const Tensor columns = of_heads(rows.columns), reads = of_heads(rows.reads);
+  Tensor y = reads.matmul(state.transpose(-1, -2)) * sums.exp().unsqueeze(-1);
+  // Of the later position by the earlier one: what is left of it.
+  const Tensor left = (sums.unsqueeze(-1) - sums.unsqueeze(-2)).minimum(0.0).exp().tril();
+  y = y + (reads.matmul(columns.transpose(-1, -2)) * left).matmul(x);
+  const Tensor last = sums.narrow(-1, count - 1, 1);
+  const Tensor kept = x * (last - sums).exp().unsqueeze(-1);
+  state = state * last.exp().unsqueeze(-1) + kept.transpose(-1, -2).matmul(columns);
+  return y.transpose(1, 2);
+}
+
+Tensor StateSpaceMixer::scan_all(const Rows& rows, Tensor& state, int64_t chunk) const {
+  const int64_t positions = rows.x.dim(1);
+  std::vector<Tensor> parts;
+  for (int64_t first = 0; first < positions; first += chunk) {
+    parts.push_back(scan(rows, first, std::min(chunk, positions - first), state));
+  }
+  return parts.size() == 1 ? parts.front() : Tensor::cat(parts, 1);
+}
+
+Tensor StateSpaceMixer::states_of(const Tensor& mixed, const Tensor& steps, const MixerContext& context) const {
+  const StateInputs& step = context.places.step.states.value();
+  const int64_t inner = spec_.inner(), width = spec_.groups * spec_.state_size;
+  const Tensor before = state_.read(context.pool, step);
+  // Whatever else comes in, and in how many parts: position by position, sequence by sequence.
+  const int64_t chunk = deterministic_ ? 1 : kChunk;
+  std::vector<Tensor> parts;
+  const auto sequences = static_cast<int64_t>(step.state_to.size());
+  const auto count_of = [&](int64_t index) {
+    return step.starts[static_cast<size_t>(index) + 1] - step.starts[static_cast<size_t>(index)];
+  };
+  for (int64_t begin = 0; begin < sequences;) {
+    const int64_t count = count_of(begin);
+    int64_t end = begin + 1;
+    while (!deterministic_ && end < sequences && count_of(end) == count) ++end;
+    const int64_t many = end - begin;
+    const auto of = [&](const Tensor& all, int64_t column, std::initializer_list<int64_t> extents) {
+      std::vector<int64_t> shape{many, count};
+      shape.insert(shape.end(), extents);
+      int64_t columns = 1;
+      for (const int64_t extent : extents) columns *= extent;
+      return all.narrow(0, step.starts[static_cast<size_t>(begin)], many * count).narrow(1, column, columns).reshape(Shape(shape));
+    };
+    const Rows rows{.x = of(mixed, 0, {spec_.heads, spec_.head_dim}),
+                    .columns = of(mixed, inner, {spec_.groups, spec_.state_size}),
+                    .reads = of(mixed, inner + width, {spec_.groups, spec_.state_size}),
+                    .steps = of(steps, 0, {spec_.heads})};
+    Tensor state = before.narrow(0, begin, many).reshape({many, spec_.heads, spec_.head_dim, spec_.state_size});
+    const Tensor y = scan_all(rows, state, chunk) + rows.x * skip_;
+    state_.write(context.pool, step, begin, state.reshape({many, inner * spec_.state_size}));
+    parts.push_back(y.reshape({many * count, inner}));
+    begin = end;
+  }
+  return parts.size() == 1 ? parts.front() : Tensor::cat(parts, 0);
+}
+
+Tensor StateSpaceMixer::gated(const Tensor& y, const Tensor& gate) const {
+  const Tensor x = y * gate.silu();
+  if (!norm_) return x;
+  const Tensor parts = x.reshape({x.dim(0), spec_.norm_groups, spec_.inner() / spec_.norm_groups});
+  return (rms_norm(parts, unit_, RmsNormParams{spec_.norm_epsilon, deterministic_}) * *norm_).reshape(x.shape());
+}
+
+Tensor StateSpaceMixer::forward(const Tensor& normed, const MixerContext& context) const {
+  context.show_input({in_.name}, normed);
+  const Tensor all = context.adapted(in_, normed, in_.scaled(linear(normed, in_.weight, context.linear)));
+  const int64_t inner = spec_.inner(), width = spec_.width();
+  const Tensor mixed = convolution_.forward(all.narrow(1, inner, width), context.pool, context.places.step.states.value()).silu();
+  Tensor steps = softplus(all.narrow(1, inner + width, spec_.heads) + step_bias_);
+  if (spec_.least_step > 0) steps = steps.maximum(spec_.least_step);
+  const Tensor y = gated(states_of(mixed, steps, context), all.narrow(1, 0, inner));
+  context.show_input({out_.name}, y);
+  return context.adapted(out_, y, out_.scaled(linear(y, out_.weight, context.linear)));
+}
+
+}  // namespace
+
+std::unique_ptr<Mixer> build_state_space(const StateSpaceSpec& spec, WeightReader& weights, const MixerPlace& place) {
+  return std::make_unique<StateSpaceMixer>(spec, weights, place, fmt::format("blk.{}.", place.layer));
+}
+
+}  // namespace wick
