@@ -502,8 +502,11 @@ void write_made(const std::filesystem::path& path, const std::string& class_name
   TinyFolder made = tiny_folder("LlamaForCausalLM");
   become(made, class_name);
   made.config.update({{"hidden_size", size}, {"intermediate_size", size}, {"head_dim", size / 4}});
-  if (quantized) made.config.update(config);
   std::filesystem::create_directories(path);
+  for (const auto& [key, value] : config.items()) {
+    if (quantized && key.ends_with(".json")) std::ofstream(path / key) << value.dump(1);
+    if (quantized && !key.ends_with(".json")) made.config[key] = value;
+  }
   std::ofstream(path / "config.json") << made.config.dump(1);
   Parts all;
   for (const auto& [name, shape] : made.tensors) {
@@ -549,6 +552,7 @@ TEST_F(QuantizedFolders, OfEachMethodGiveTheLogitsOfTheirValuesAndAreConverted) 
   }
   const std::vector<Method> methods = {
       {"modelopt", nvfp4, by_method("modelopt", {{"quant_algo", "NVFP4"}}), DType::nvfp4},
+      {"modelopt-file", nvfp4, {{"hf_quant_config.json", {{"quantization", {{"quant_algo", "NVFP4"}}}}}}, DType::nvfp4},
       {"mxfp4", mxfp4, by_method("compressed-tensors", {{"format", "mxfp4-pack-quantized"}}), DType::mxfp4},
       {"mlx", mlx, exceptions, DType::q4_1},
       {"nf4", nf4, by_method("bitsandbytes", {{"load_in_4bit", true}}), DType::f16},
@@ -562,7 +566,7 @@ TEST_F(QuantizedFolders, OfEachMethodGiveTheLogitsOfTheirValuesAndAreConverted) 
   for (const Method& method : methods) {
     SCOPED_TRACE(method.name);
     const std::filesystem::path path = folder_.path() / method.name;
-    write_made(path / "plain", method.class_name, method.size, false, method.maker, {});
+    write_made(path / "plain", method.class_name, method.size, false, method.maker, nlohmann::json::object());
     write_made(path / "quantized", method.class_name, method.size, true, method.maker, method.config);
     write_gguf(Checkpoint::open(path / "quantized"), path / "quantized.gguf");
     const GgufFile gguf = GgufFile::open(path / "quantized.gguf");

@@ -1,12 +1,16 @@
 #include "wick/model/checkpoint/hugging_face.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <span>
 #include <system_error>
 
 #include "wick/base/fail.h"
+#include "wick/base/json.h"
 #include "wick/formats/printable.h"
 #include "wick/model/checkpoint/generation_config.h"
+#include "wick/model/checkpoint/hugging_face_quantization.h"
 #include "wick/model/checkpoint/sentence_transformers.h"
 
 namespace wick {
@@ -98,6 +102,15 @@ void check_vocabulary_size(const Checkpoint& checkpoint, const Architecture& arc
        checkpoint.name(), *size, embedding->stored, embedding->shape[0]);
 }
 
+std::optional<QuantizationConfig> find_modelopt_quantization(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / "hf_quant_config.json";
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return std::nullopt;
+  const auto file = MappedFile::open(path);
+  const std::span<const std::byte> text = file->bytes();
+  return read_modelopt_quantization(parse_json({reinterpret_cast<const char*>(text.data()), text.size()}), path.string());
+}
+
 }  // namespace
 
 const GgufValue* TranslatedConfig::find(std::string_view key) const {
@@ -114,6 +127,7 @@ Checkpoint open_hugging_face(const std::filesystem::path& path) {
   const std::filesystem::path config_path = path / "config.json";
   TranslatedConfig config = parse_model_config(MappedFile::open(config_path)->bytes(), config_path.string());
   complete_heads(config, config_path.string());
+  if (!config.quantization) config.quantization = find_modelopt_quantization(path);
   const ShardedSafetensors stored = ShardedSafetensors::open(path);
   stored.require_all();
   if (config.architecture->hugging_face.qkv_by_group) count_kv_heads(config, stored);

@@ -53,6 +53,17 @@ class QuantizationReader {
     return std::move(made_);
   }
 
+  // Of modelopt's own file, which names no method; none if it quantizes nothing.
+  std::optional<QuantizationConfig> read_modelopt_file() {
+    made_.name = "modelopt";
+    const auto inner = json_.find("quantization");
+    const bool quantizes =
+        inner != json_.end() && inner->is_object() && inner->contains("quant_algo") && !inner->at("quant_algo").is_null();
+    if (!quantizes) return std::nullopt;
+    read_modelopt();
+    return std::move(made_);
+  }
+
   QuantizationConfig read_mlx() {
     made_.name = "mlx";
     made_.method = QuantizationMethod::mlx;
@@ -262,6 +273,12 @@ QuantizationConfig read_mlx_quantization(const nlohmann::json& json, const std::
   const std::string key = prefix + "quantization";
   check_object(json, file, key);
   return QuantizationReader(json, file, key).read_mlx();
+}
+
+std::optional<QuantizationConfig> read_modelopt_quantization(const nlohmann::json& json, const std::string& file) {
+  if (json.is_discarded()) fail(ErrorCode::corrupt_file, "{}: a JSON object is needed; download the file again", file);
+  check_object(json, file, "the file");
+  return QuantizationReader(json, file, "quantization").read_modelopt_file();
 }
 
 }  // namespace wick

@@ -1,6 +1,7 @@
 // "quantization_config" of a config.json.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,8 @@ namespace wick {
 [[nodiscard]] QuantizationConfig read_quantization(const nlohmann::json& json, const std::string& file, const std::string& prefix);
 // The same of MLX's "quantization", whose method has no other name.
 [[nodiscard]] QuantizationConfig read_mlx_quantization(const nlohmann::json& json, const std::string& file, const std::string& prefix);
+// That of hf_quant_config.json, which modelopt writes beside a config.json without a "quantization_config"; none if it quantizes nothing.
+[[nodiscard]] std::optional<QuantizationConfig> read_modelopt_quantization(const nlohmann::json& json, const std::string& file);
 // Errors: always unsupported: a method that this version has not.
 [[noreturn]] void fail_quantization(const std::string& file, std::string_view key, std::string_view method);
 
