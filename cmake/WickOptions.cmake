@@ -131,6 +131,7 @@ wick_option(WICK_EXAMPLES "Build the examples" OFF)
 wick_setting(WICK_PYTHON "Build the extension module of the Python package: ON, OFF, or AUTO, which is ON where Python_EXECUTABLE has nanobind" OFF
              ON OFF AUTO)
 wick_option(WICK_PYTHON_ABI3 "Build it for the stable interface of Python 3.12 and later" OFF)
+wick_option(WICK_TLS "Build the server with TLS by OpenSSL (--tls-cert)" OFF)
 wick_option(WICK_BENCH "Build the benchmarks of the kernels" OFF)
 wick_option(WICK_FUZZ "Build the fuzz targets (libFuzzer with clang, a mutation driver otherwise)" OFF)
 wick_option(WICK_MATRIX "Define a program for each combination of backends: scripts/feature_matrix builds them" OFF)

@@ -31,6 +31,7 @@
 #include "wick/server/feed_parser.h"
 #include "wick/server/pending_exchange.h"
 #include "wick/server/request_head.h"
+#include "wick/server/tls.h"
 #include "wick/server/utc_time.h"
 
 namespace wick::server {
@@ -78,6 +79,7 @@ struct HttpServerState : std::enable_shared_from_this<HttpServerState> {
   std::optional<asio::basic_socket_acceptor<asio::ip::tcp, Executor>> tcp;
   std::optional<asio::basic_socket_acceptor<asio::local::stream_protocol, Executor>> local;
   asio::basic_signal_set<Executor> signals;
+  std::unique_ptr<Tls> tls;  // none: connections are plain
   std::function<void()> stop_signal, abort_signal;
   std::vector<std::jthread> threads;
   std::string address;
@@ -516,7 +518,7 @@ void HttpServerState::listen() {
          error.message());
   }
   port = tcp->local_endpoint().port();
-  address = fmt::format("http://{}:{}", shown, port);
+  address = fmt::format("{}://{}:{}", tls ? "https" : "http", shown, port);
 }
 
 void HttpServerState::listen_on_path() {
@@ -576,7 +578,11 @@ Task<void> HttpServerState::accept_all() {
         accepted.set_option(asio::ip::tcp::no_delay(true), ignored);
         const asio::ip::tcp::endpoint remote = accepted.remote_endpoint(ignored);
         peer = fmt::format("{}:{}", remote.address().to_string(), remote.port());
-        socket = Socket(std::move(accepted));
+        if (tls) {
+          socket.assign(Protocol(AF_UNIX, SOCK_STREAM), tls->accept(accepted.release()), error);
+        } else {
+          socket = Socket(std::move(accepted));
+        }
       }
     } else {
       asio::local::stream_protocol::socket::rebind_executor<Strand>::other accepted(strand);
@@ -608,6 +614,7 @@ void HttpServerState::wait_for_signal(int count) {
 
 HttpServer::HttpServer(HttpServerOptions options, Handler handler, Refusal refuse, Admission admit)
     : state_(std::make_shared<HttpServerState>(std::move(options), std::move(handler), std::move(refuse), std::move(admit))) {
+  if (!state_->options.tls_certificate.empty()) state_->tls = make_tls(state_->options.tls_certificate, state_->options.tls_key);
   state_->listen();
   asio::co_spawn(asio::make_strand(state_->context), [state = state_] { return state->accept_all(); }, asio::detached);
   for (int i = 0; i < std::max(state_->options.threads, 1); ++i) state_->threads.emplace_back([state = state_.get()] { state->run(); });

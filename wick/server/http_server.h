@@ -1,5 +1,5 @@
 // An HttpServer accepts connections on one address and gives each request to a handler. Keep-alive, limits, and a graceful end are here;
-// what a request means is the handler's. HTTP/1.1 (RFC 9112) and 1.0, over TCP or a Unix socket; a proxy in front of it does TLS.
+// what a request means is the handler's. HTTP/1.1 (RFC 9112) and 1.0, over TCP, with TLS or without, or a Unix socket.
 #pragma once
 
 #include <chrono>
@@ -16,8 +16,9 @@ namespace wick::server {
 
 struct HttpServerOptions {
   std::string host = "127.0.0.1";
-  int port = 0;                  // 0: one that is free
-  std::string unix_socket = {};  // a path: listen there instead; what is left there by a process that is gone is replaced
+  int port = 0;                                    // 0: one that is free
+  std::string unix_socket = {};                    // a path: listen there instead; what is left there by a process that is gone is replaced
+  std::string tls_certificate = {}, tls_key = {};  // files in PEM: connections are TLS
   int threads = 2;
   uint64_t body_bytes = 16U << 20U;             // more: 413
   uint32_t header_bytes = 16U << 10U;           // more: 431

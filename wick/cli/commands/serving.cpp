@@ -34,6 +34,8 @@ void add_address_flags(Flags& flags, ServingOptions& options) {
   flags.add_text("--host", "ADDRESS", "listen on this address (127.0.0.1); others than loopback need an API key or --insecure", http.host)
       .group(kServingGroup);
   flags.add_text("--unix-socket", "PATH", "listen on a Unix socket instead", http.unix_socket).path().group(kServingGroup);
+  flags.add_text("--tls-cert", "FILE", "serve HTTPS with this certificate chain, in PEM", http.tls_certificate).path().group(kServingGroup);
+  flags.add_text("--tls-key", "FILE", "the certificate's private key, in PEM", http.tls_key).path().group(kServingGroup);
   flags.add_values("--api-key", "KEY", "require this key from clients; repeatable", options.keys).group(kServingGroup);
   flags.add_text("--api-key-file", "FILE", "require one of the keys in FILE, one per line", options.key_file).path().group(kServingGroup);
   flags.add_switch("--insecure", "allow access from other machines without an API key", options.serve.insecure).group(kServingGroup);
@@ -301,6 +303,13 @@ void serve_model(Console& console, ServingOptions options, const ServedModel& se
   serve.access = {.keys = options.keys, .requests_per_minute = options.rate_limit};
   if (!options.key_file.empty()) {
     for (std::string& key : server::read_key_file(options.key_file)) serve.access.keys.push_back(std::move(key));
+  }
+  const server::HttpServerOptions& http = serve.http;
+  if (http.tls_certificate.empty() != http.tls_key.empty()) {
+    fail(ErrorCode::invalid_argument, "--tls-cert, --tls-key: one needs the other; give both, or neither");
+  }
+  if (!http.tls_key.empty() && !http.unix_socket.empty()) {
+    fail(ErrorCode::invalid_argument, "--tls-cert: a Unix socket has no TLS; leave out one of the two");
   }
   for (const std::string& key : serve.access.keys) {
     if (key.empty()) fail(ErrorCode::invalid_argument, "--api-key '': a key must not be empty");

@@ -1,0 +1,12 @@
+#include "wick/base/fail.h"
+#include "wick/server/tls.h"
+
+namespace wick::server {
+
+std::unique_ptr<Tls> make_tls(const std::string&, const std::string&) {
+  fail(ErrorCode::unsupported,
+       "--tls-cert: this program was built without TLS; build it with -DWICK_TLS=ON, or put a reverse proxy in front and leave the flag "
+       "out");
+}
+
+}  // namespace wick::server
