@@ -145,6 +145,8 @@ MODELS = {
                                 block_auto_adjust_ff_dim=False)),
     "lfm2-published": ("Lfm2Config", dict(SIZES, num_hidden_layers=4, intermediate_size=60, conv_L_cache=4, block_multiple_of=16,
                                           block_ffn_dim_multiplier=1.2, layer_types=["conv", "conv", "full_attention", "conv"])),
+    "lfm2moe": ("Lfm2MoeConfig", dict(SIZES, num_hidden_layers=4, moe_intermediate_size=20, num_experts=6, num_experts_per_tok=2,
+                                      num_dense_layers=1, layer_types=["conv", "conv", "full_attention", "conv"])),
     "mamba2": ("Mamba2Config", dict(MAMBA, num_heads=8, head_dim=8, state_size=6, n_groups=1)),
     "mamba2-groups": ("Mamba2Config", dict(MAMBA, num_heads=8, head_dim=8, state_size=6, n_groups=2, conv_kernel=3)),
     "falcon-h1": ("FalconH1Config", dict(SIZES, mamba_d_ssm=32, mamba_n_heads=4, mamba_d_head=8, mamba_d_state=6, mamba_n_groups=2)),

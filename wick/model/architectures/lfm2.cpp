@@ -1,4 +1,5 @@
 // LFM2: gated short convolutions in most layers and attention with a norm of each head's queries and keys in the others (Liquid AI 2025).
+// Some have experts, but in their first layers.
 #include "wick/model/architectures/rows.h"
 
 namespace wick {
@@ -7,6 +8,7 @@ namespace {
 DecoderSpec describe_lfm2(const ModelConfig& config) {
   const int64_t kernel = config.keys.size("shortconv.l_cache");
   if (kernel < 2) config.keys.fail_value("shortconv.l_cache", std::to_string(kernel), "want at least 2 positions");
+  const ExpertsSpec experts = config.experts(Routing::sigmoid, config.normalizes_experts(true));
   DecoderSpec spec = config.decoder([&](int64_t layer) {
     PartSpec mixer{ShortConvolutionSpec{.kernel = kernel}};
     if (config.attends(layer)) {
@@ -15,7 +17,7 @@ DecoderSpec describe_lfm2(const ModelConfig& config) {
       mixer = {attention};
     }
     return LayerSpec{{{.norm = config.norm("attn_norm"), .parts = {std::move(mixer)}},
-                      {.norm = config.norm("ffn_norm"), .parts = {{config.feed_forward(layer)}}}}};
+                      {.norm = config.norm("ffn_norm"), .parts = config.feed_forward_parts(layer, experts)}}};
   });
   // The name of older files, and of folders.
   if (config.keys.checkpoint().find_tensor("output_norm.weight") == nullptr) spec.output_norm = config.norm("token_embd_norm");
@@ -64,8 +66,55 @@ constexpr TensorRow kLfm2Tensors[] = {
     {"model.layers.{}.feed_forward.w2.weight", "blk.{}.ffn_down.weight"},
 };
 
+constexpr KeyRule kLfm2MoeKeys[] = {{"shortconv.l_cache"}, {"leading_dense_block_count"}};
+constexpr std::string_view kLfm2MoeClasses[] = {"Lfm2MoeForCausalLM"};
+constexpr ConfigRow kLfm2MoeConfig[] = {
+    {"norm_eps", ConfigRow::Use::read, "attention.layer_norm_rms_epsilon"},
+    {"conv_L_cache", ConfigRow::Use::read, "shortconv.l_cache"},
+    {"conv_bias", ConfigRow::Use::only_value},
+    {"num_experts", ConfigRow::Use::read, "expert_count"},
+    {"num_experts_per_tok", ConfigRow::Use::read, "expert_used_count"},
+    {"moe_intermediate_size", ConfigRow::Use::read, "expert_feed_forward_length"},
+    {"num_dense_layers", ConfigRow::Use::read, "leading_dense_block_count"},
+    {"norm_topk_prob", ConfigRow::Use::read, "expert_weights_norm"},
+    {"routed_scaling_factor", ConfigRow::Use::read, "expert_weights_scale"},
+    {"use_expert_bias", ConfigRow::Use::harmless},  // the tensors tell
+    {"full_attn_idxs", ConfigRow::Use::harmless},   // read with the kinds of layers
+    {"tie_embedding", ConfigRow::Use::only_value, {}, 1},
+    {"Lfm2MoeForCausalLM", ConfigRow::Use::of_class, "expert_gating_func", 2},
+    {"Lfm2MoeForCausalLM", ConfigRow::Use::of_class, "shortconv.l_cache", 3},
+    {"Lfm2MoeForCausalLM", ConfigRow::Use::of_class, "attention.layer_norm_rms_epsilon", 1e-5},
+};
+constexpr TensorRow kLfm2MoeTensors[] = {
+    {"model.embedding_norm.weight", "token_embd_norm.weight"},
+    {"model.layers.{}.operator_norm.weight", "blk.{}.attn_norm.weight"},
+    {"model.layers.{}.ffn_norm.weight", "blk.{}.ffn_norm.weight"},
+    {"model.layers.{}.conv.in_proj.weight", "blk.{}.shortconv.in_proj.weight"},
+    {"model.layers.{}.conv.conv.weight", "blk.{}.shortconv.conv.weight", StoredForm::kernels},
+    {"model.layers.{}.conv.out_proj.weight", "blk.{}.shortconv.out_proj.weight"},
+    {"model.layers.{}.self_attn.q_layernorm.weight", "blk.{}.attn_q_norm.weight"},
+    {"model.layers.{}.self_attn.k_layernorm.weight", "blk.{}.attn_k_norm.weight"},
+    {"model.layers.{}.self_attn.out_proj.weight", "blk.{}.attn_output.weight"},
+    {"model.layers.{}.feed_forward.w1.weight", "blk.{}.ffn_gate.weight"},
+    {"model.layers.{}.feed_forward.w3.weight", "blk.{}.ffn_up.weight"},
+    {"model.layers.{}.feed_forward.w2.weight", "blk.{}.ffn_down.weight"},
+    {"model.layers.{}.feed_forward.gate.weight", "blk.{}.ffn_gate_inp.weight"},
+    {"model.layers.{}.feed_forward.expert_bias", "blk.{}.exp_probs_b.bias"},
+    {"model.layers.{}.feed_forward.experts.{}.w1.weight", "blk.{}.ffn_gate_exps.weight"},
+    {"model.layers.{}.feed_forward.experts.{}.w3.weight", "blk.{}.ffn_up_exps.weight"},
+    {"model.layers.{}.feed_forward.experts.{}.w2.weight", "blk.{}.ffn_down_exps.weight"},
+};
+
 }  // namespace
 
+const Architecture kLfm2Moe = {
+    .name = "lfm2moe",
+    .models = "LFM2 8B-A1B, LFM2.5 8B-A1B",
+    .describe = describe_lfm2,
+    .experts = true,
+    .recurrent = true,
+    .keys = kLfm2MoeKeys,
+    .hugging_face = {.classes = kLfm2MoeClasses, .config = kLfm2MoeConfig, .tensors = kLfm2MoeTensors, .tied_by_default = true}};
 const Architecture kLfm2 = {
     .name = "lfm2",
     .models = "LFM2, LFM2.5 (dense)",

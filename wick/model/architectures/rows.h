@@ -59,6 +59,7 @@
   ROW(kBitNet25) \
   ROW(kBitNetB158) \
   ROW(kLfm2) \
+  ROW(kLfm2Moe) \
   ROW(kMamba2) \
   ROW(kGraniteHybrid) \
   ROW(kFalconH1) \
