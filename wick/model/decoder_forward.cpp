@@ -74,10 +74,10 @@ std::vector<int32_t> places_in_order(std::span<const int32_t> rows, std::span<co
 // The rows that want a result, each once and in ascending order. `pooling`: of pooled results.
 std::vector<int32_t> wanted_rows(const Batch& batch, ModelResult result, Pooling pooling) {
   std::vector<int32_t> rows = batch.logit_rows;
-  if (result == ModelResult::pooled && (pooling == Pooling::cls || pooling == Pooling::last)) {
+  if (result == ModelResult::pooled && (pooling == Pooling::cls || pooling == Pooling::last || pooling == Pooling::rank)) {
     rows.clear();
     for (const SequenceSlice& slice : batch.sequences) {
-      rows.push_back(static_cast<int32_t>(pooling == Pooling::cls ? slice.first : slice.first + slice.count - 1));
+      rows.push_back(static_cast<int32_t>(pooling == Pooling::last ? slice.first + slice.count - 1 : slice.first));
     }
   } else if (result == ModelResult::pooled) {
     rows.resize(batch.tokens.size());
@@ -124,19 +124,20 @@ Tensor pooled(const Tensor& hidden, Pooling pooling) {
 }
 
 Tensor pool_slices(const Tensor& hidden, const Batch& batch, Pooling pooling) {
-  if (pooling == Pooling::cls || pooling == Pooling::last) return hidden;  // the rows that were wanted
+  // The rows that were wanted.
+  if (pooling == Pooling::cls || pooling == Pooling::last || pooling == Pooling::rank) return hidden;
   std::vector<Tensor> vectors;
   for (const SequenceSlice& slice : batch.sequences) vectors.push_back(pooled(hidden.narrow(0, slice.first, slice.count), pooling));
   return Tensor::cat(vectors, 0);
 }
 
 // Errors: unsupported for what the model has not.
-void check_result(const ModelInfo& model, ModelResult result, Pooling pooling) {
+void check_result(const ModelInfo& model, ModelResult result, Pooling pooling, bool has_score) {
   if (result == ModelResult::logits && model.headless) {
     fail(ErrorCode::unsupported, "{}: the model has no head, so that it gives vectors of texts (wick embed), and no logits", model.name);
   }
-  if (result == ModelResult::pooled && pooling == Pooling::rank) {
-    fail(ErrorCode::unsupported, "{}: pooling_type = 4: a reranker scores pairs of texts, which this version does not; choose {}",
+  if (result == ModelResult::pooled && pooling == Pooling::rank && !has_score) {
+    fail(ErrorCode::unsupported, "{}: pooling_type = 4: a reranker scores pairs of texts, and the model has no head for that; choose {}",
          model.name, pooling_words());
   }
 }
@@ -147,17 +148,41 @@ Tensor DecoderModel::forward(const Batch& batch, KvPool& pool, const ForwardOpti
   check_tokens(batch, options.earlier);
   check_pool(pool);
   const Pooling pooling = options.pooling.value_or(info_.pooling);
-  check_result(info_, options.result, pooling);
+  check_result(info_, options.result, pooling, score_head_.has_value());
+  if (spec_.encoder) check_whole_texts(batch);
   KvStep step = pool.begin(batch);
   const std::vector<int32_t> wanted = wanted_rows(batch, options.result, pooling);
   Tensor result =
       is_recorded(batch, wanted, options) ? run_recorded(batch, step, pool, options) : run_parts(batch, wanted, step, pool, options);
   if (!result.defined()) return {};
   step.commit();
-  if (options.result == ModelResult::pooled) return pool_slices(result, batch, pooling);
+  if (options.result == ModelResult::pooled) {
+    const Tensor vectors = pool_slices(result, batch, pooling);
+    return pooling == Pooling::rank ? score_head_->forward(vectors, linear_) : vectors;
+  }
   const std::vector<int32_t> order = places_in_order(batch.logit_rows, wanted);
   if (order.empty()) return result;
   return result.index_select(Tensor::from_vector(order, {std::ssize(order)}, device_), 0);
+}
+
+void DecoderModel::check_whole_texts(const Batch& batch) const {
+  for (const SequenceSlice& slice : batch.sequences) {
+    const int32_t position = batch.positions[static_cast<size_t>(slice.first)];
+    if (position == 0) continue;
+    fail(ErrorCode::invalid_argument, "forward: a sequence of {} positions is to be continued, and {} is an encoder: give each text whole",
+         position, info_.name);
+  }
+}
+
+int64_t DecoderModel::rows_of_part(const Batch& batch, int64_t first, int64_t most) const {
+  if (!spec_.encoder) return std::min(most, batch.rows() - first);
+  int64_t rows = 0;
+  for (const SequenceSlice& slice : batch.sequences) {
+    if (slice.first < first) continue;
+    if (rows > 0 && rows + slice.count > most) break;
+    rows += slice.count;
+  }
+  return rows;
 }
 
 Tensor DecoderModel::run_parts(const Batch& batch, std::span<const int32_t> wanted, KvStep& step, const KvPool& pool,
@@ -167,8 +192,8 @@ Tensor DecoderModel::run_parts(const Batch& batch, std::span<const int32_t> want
   Tensor result;  // of all parts
   if (batch.rows() > most || wanted.empty()) result = Tensor::empty({std::ssize(wanted), width}, DType::f32, device_);
   auto next = wanted.begin();
-  for (int64_t first = 0; first < batch.rows(); first += most) {
-    const int64_t count = std::min(most, batch.rows() - first);
+  for (int64_t first = 0, count = 0; first < batch.rows(); first += count) {
+    count = rows_of_part(batch, first, most);
     // A device that runs behind the host would take all parts at once.
     if (options.stop && first > 0) device_.synchronize();
     const std::vector<StepInputs> inputs = inputs_of(batch, first, count, step.plan(first, count), options.earlier);
@@ -302,6 +327,7 @@ std::vector<Tensor> DecoderModel::angles_of(int64_t positions, const KvPool& poo
 Tensor DecoderModel::embed(const StepInputs& inputs) const {
   Tensor x = embedding_.scaled(embedding(embedding_.weight, inputs.tokens));
   if (spec_.embedding_scale != 1) x = x * spec_.embedding_scale;
+  if (token_type_) x = x + *token_type_;
   if (learned_positions_) x = x + embedding(learned_positions_->weight, inputs.positions);
   if (embedding_norm_) x = (*embedding_norm_)(x);
   return x;
@@ -330,7 +356,7 @@ bool DecoderModel::run_fused(const DecoderBlock& block, Residual& residual, cons
   // An adapter's part needs what the products are of.
   if (context.places.step.adapters) return false;
   const bool plain = block.norm && block.norm->is_rms() && block.parts.size() == 1 && block.parts[0].device == device &&
-                     !block.parts[0].norm && !block.post_norm && block.residual_scale == 1;
+                     !block.parts[0].norm && !block.post_norm && !block.sum_norm && block.residual_scale == 1;
   // A sum that is pending costs a pass of its own here, and none beside a norm.
   if (!plain || residual.added || context.observe) return false;
   std::optional<Tensor> sum = block.parts[0].mixer->forward_fused(residual.x, *block.norm, context);
@@ -360,9 +386,14 @@ void DecoderModel::run_block(const DecoderBlock& block, Residual& residual, std:
   if (block.residual_scale != 1) sum = *sum * block.residual_scale;
   settle(residual);
   residual.added = std::move(sum);
+  if (block.sum_norm) residual.x = normalize(residual, *block.sum_norm);
 }
 
 Tensor DecoderModel::result_of(Residual& residual, ModelResult result, const std::optional<AdapterRows>& adapters) const {
+  if (!output_norm_) {
+    settle(residual);
+    return residual.x;
+  }
   const Tensor normed = normalize(residual, *output_norm_);
   return result == ModelResult::logits ? logits_of(normed, adapters) : normed;
 }

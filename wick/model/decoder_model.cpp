@@ -99,16 +99,21 @@ DecoderModel::DecoderModel(DecoderSpec spec, WeightReader& weights, const LoadOp
   const int64_t vocabulary = vocabulary_rows(checkpoint);
   make_layout(options);
   weights.set_device(device_);
-  const bool tied = !weights.has("output.weight");
+  if (spec_.encoder && !placement_.is_single()) {
+    fail(ErrorCode::unsupported, "{}: an encoder runs on one device; load it without layers or experts on another one", checkpoint.name());
+  }
+  const bool tied = !spec_.encoder && !weights.has("output.weight");
   embedding_ =
       tied ? weights.matrix("token_embd", vocabulary, spec_.hidden_size) : weights.table("token_embd", vocabulary, spec_.hidden_size);
   if (spec_.learned_positions) learned_positions_ = weights.table("position_embd", spec_.context_length, spec_.hidden_size);
+  if (spec_.token_types) {
+    const int64_t types = std::max<int64_t>(weights.rows_of("token_types.weight"), 1);
+    token_type_ = weights.vectors("token_types.weight", types, spec_.hidden_size).narrow(0, 0, 1);
+  }
   read_layers(weights, options);
   weights.set_device(device_);
   if (spec_.embedding_norm) embedding_norm_.emplace(*spec_.embedding_norm, weights, "", spec_.hidden_size);
-  output_norm_.emplace(spec_.output_norm, weights, "", spec_.hidden_size);
-  if (!tied) own_head_ = weights.matrix("output", vocabulary, spec_.hidden_size);
-  head_bias_ = weights.find_vector("output.bias", vocabulary);
+  read_head(weights, vocabulary, tied);
   // Llama 3.1's files bring the divisors of their frequencies as a tensor.
   for (RopeConfig& rope : spec_.ropes) {
     if (const auto divisors = weights.find_vector("rope_freqs.weight", rope.dims / 2)) {
@@ -132,12 +137,20 @@ DecoderModel::DecoderModel(DecoderSpec spec, WeightReader& weights, const LoadOp
            .parameters = weights.parameters(),
            .file_bytes = checkpoint.file_bytes(),
            .pooling = read_pooling(checkpoint, checkpoint.get_string("general.architecture")),
-           .headless = is_headless(checkpoint),
+           .headless = spec_.encoder || is_headless(checkpoint),
            .dynamic_rope = !spec_.ropes.empty() && spec_.ropes.front().dynamic};
   // Without the folder of a file that gives the model no name: it may move.
   layout_.model = fmt::format("{} ({}, {} parameters, {} bytes)", std::filesystem::path(info_.name).filename().string(), info_.architecture,
                               info_.parameters, info_.file_bytes);
   if (!linear_.precise) prepare_matrices();
+}
+
+void DecoderModel::read_head(WeightReader& weights, int64_t vocabulary, bool tied) {
+  if (spec_.output_norm) output_norm_.emplace(*spec_.output_norm, weights, "", spec_.hidden_size);
+  if (spec_.score_head) score_head_.emplace(*spec_.score_head, weights, spec_.hidden_size);
+  if (spec_.encoder) return;
+  if (!tied) own_head_ = weights.matrix("output", vocabulary, spec_.hidden_size);
+  head_bias_ = weights.find_vector("output.bias", vocabulary);
 }
 
 // But for layers behind the last, which predict more tokens at once.
@@ -171,7 +184,8 @@ void DecoderModel::make_layout(const LoadOptions& options) {
         KvPool::check_dtype(dtype, cached->key_dim);
         const auto* attention = std::get_if<AttentionSpec>(&part.mixer);
         some_without_rope_ |= attention != nullptr && attention->rope < 0;
-        layout_.layers.push_back(*cached);
+        // An encoder needs keys and values only while their layer runs: all layers share the room for one.
+        if (!spec_.encoder || layout_.layers.empty()) layout_.layers.push_back(*cached);
       }
     }
   }
@@ -197,13 +211,14 @@ void DecoderModel::read_layers(WeightReader& weights, const LoadOptions& options
       block.norm = read_norm(spec.norm);
       block.post_norm = read_norm(spec.post_norm);
       block.residual_scale = spec.residual_scale;
+      block.sum_norm = read_norm(spec.sum_norm);
       for (const PartSpec& part : spec.parts) {
         std::optional<Norm> norm = read_norm(part.norm);
         const size_t device = std::holds_alternative<ExpertsSpec>(part.mixer) ? place.experts : place.device;
         weights.set_device(placement_.devices[device]);
         block.parts.push_back({std::move(norm), build_mixer(part, weights, {index, cached, recurrent, spec_.hidden_size}), device});
         weights.set_device(placement_.devices[place.device]);
-        if (cached_layer(part, DType::f32)) ++cached;
+        if (!spec_.encoder && cached_layer(part, DType::f32)) ++cached;
         if (kept_state(part, spec_.hidden_size)) ++recurrent;
       }
     }
@@ -235,7 +250,7 @@ void DecoderModel::prepare_matrices() const {
       }
     }
   }
-  head().prepare();
+  if (!spec_.encoder) head().prepare();
 }
 
 }  // namespace wick

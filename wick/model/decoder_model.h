@@ -18,6 +18,7 @@
 #include "wick/model/mixers/mixer.h"
 #include "wick/model/placement.h"
 #include "wick/model/rope_table.h"
+#include "wick/model/score_head.h"
 #include "wick/model/step_inputs.h"
 #include "wick/model/weights.h"
 
@@ -33,6 +34,7 @@ struct DecoderBlock {
   std::vector<Part> parts;
   std::optional<Norm> post_norm;
   float residual_scale = 1;
+  std::optional<Norm> sum_norm;
 };
 
 struct DecoderLayer {
@@ -116,6 +118,11 @@ class DecoderModel final : public LanguageModel {
                                       std::optional<AdapterRows> adapters) const;
   // Logits of hidden states after the output norm.
   [[nodiscard]] Tensor logits_of(const Tensor& normed, const std::optional<AdapterRows>& adapters) const;
+  // How many rows from `first` on go through the layers together: those of whole sequences of an encoder.
+  [[nodiscard]] int64_t rows_of_part(const Batch& batch, int64_t first, int64_t most) const;
+  // Errors: invalid_argument for a sequence that an encoder is to continue.
+  void check_whole_texts(const Batch& batch) const;
+  void read_head(WeightReader& weights, int64_t vocabulary, bool tied);
   [[nodiscard]] const ScaledMatrix& head() const noexcept { return own_head_ ? *own_head_ : embedding_; }
 
   DecoderSpec spec_;
@@ -125,9 +132,11 @@ class DecoderModel final : public LanguageModel {
   LinearParams linear_;
   ScaledMatrix embedding_;                         // [vocab, hidden_size]
   std::optional<ScaledMatrix> learned_positions_;  // [context, hidden_size]
+  std::optional<Tensor> token_type_;               // [1, hidden_size]
   std::optional<Norm> embedding_norm_;
   std::vector<DecoderLayer> layers_;
   std::optional<Norm> output_norm_;
+  std::optional<ScoreHead> score_head_;
   std::optional<ScaledMatrix> own_head_;       // [vocab, hidden_size]; none where the embedding is the head too
   std::optional<Tensor> head_bias_;            // [vocab]
   std::vector<RopeTable> ropes_, long_ropes_;  // for pools of up to the original context, and for larger ones: longrope

@@ -21,6 +21,7 @@ std::string describe_spec(const AttentionSpec& spec) {
     case HeadNorms::bare: text += ", q/k norm a head without weights"; break;
     case HeadNorms::each_head_rotated: text += ", q/k norm a head after rope"; break;
   }
+  if (!spec.causal) text += ", in both directions";
   text += spec.rope < 0 ? ", no rope" : spec.rope == 0 ? "" : fmt::format(", rope {}", spec.rope);
   if (spec.retention.kind == Retention::Kind::window) text += fmt::format(", window {}", spec.retention.size);
   if (spec.retention.kind == Retention::Kind::chunk) text += fmt::format(", chunks of {}", spec.retention.size);
@@ -85,6 +86,8 @@ std::string describe_block(const BlockSpec& block) {
   if (block.post_norm)
     text += " → " + fmt::format("{}({})", block.post_norm->kind == NormKind::rms ? "rms_norm" : "layer_norm", block.post_norm->name);
   if (block.residual_scale != 1) text += fmt::format(" × {}", block.residual_scale);
+  if (block.sum_norm)
+    text += fmt::format(" → sum → {}({})", block.sum_norm->kind == NormKind::rms ? "rms_norm" : "layer_norm", block.sum_norm->name);
   return text;
 }
 
@@ -139,7 +142,8 @@ std::vector<std::string> describe_model(const DecoderSpec& model) {
   std::vector<std::string> lines;
   lines.push_back(fmt::format("embedding {}{}{}", model.hidden_size,
                               model.embedding_scale == 1 ? "" : fmt::format(" × {:.6g}", model.embedding_scale),
-                              model.learned_positions ? " + learned positions" : ""));
+                              model.learned_positions ? " + learned positions" : "") +
+                  (model.token_types ? " + token type" : ""));
   if (model.embedding_norm) lines.back() += fmt::format(" → {}", model.embedding_norm->name);
   for (size_t index = 0; index < model.ropes.size(); ++index) {
     lines.push_back(fmt::format("rope {}: {}, {}", index, describe_rope(model.ropes[index]),
@@ -153,6 +157,10 @@ std::vector<std::string> describe_model(const DecoderSpec& model) {
     const std::string range = last == first ? fmt::format("layer {}", first) : fmt::format("layers {}–{}", first, last);
     lines.push_back(range + ": " + layers[first]);
     first = last + 1;
+  }
+  if (model.encoder) {
+    lines.push_back(describe_norm(model.output_norm) + (model.score_head ? "score of the first token" : "vectors"));
+    return lines;
   }
   std::string head = describe_norm(model.output_norm) + "head";
   if (model.logit_scale != 1) head += fmt::format(" × {:.6g}", model.logit_scale);

@@ -1,5 +1,5 @@
-// The description of a decoder as data: layers are ordered lists of blocks, and a block is a norm, what is computed, and how the result
-// joins the residual stream. An architecture writes it from a checkpoint's metadata; DecoderModel computes it.
+// The description of a decoder or an encoder as data: layers are ordered lists of blocks, and a block is a norm, what is computed, and how
+// the result joins the residual stream. An architecture writes it from a checkpoint's metadata; DecoderModel computes it.
 #pragma once
 
 #include <cstdint>
@@ -53,6 +53,8 @@ struct AttentionSpec {
   bool output_bias = true;  // attn_output.bias counts, if it is there
   bool sinks = false;       // attn_sinks: a score of each head that takes weight from all (Xiao et al. 2024)
   QueryTemperature temperature = {};
+  // A token sees later ones too, as in encoders; a window is then of the positions nearer than its size, in both directions.
+  bool causal = true;
   Retention retention = {};                // the positions that it sees
   int rope = 0;                            // of DecoderSpec::ropes; -1: queries and keys are not rotated
   HeadNorms head_norms = HeadNorms::none;  // attn_q_norm, attn_k_norm
@@ -150,16 +152,24 @@ struct PartSpec {
   std::optional<NormSpec> norm = {};  // of its own input, where parts of a block do not share the block's
 };
 
-// x += scale · post_norm(Σ part(norm(x))).
+// x += scale · post_norm(Σ part(norm(x))), then x = sum_norm(x).
 struct BlockSpec {
   std::optional<NormSpec> norm = {};
   std::vector<PartSpec> parts;  // several: in parallel
   std::optional<NormSpec> post_norm = {};
   float residual_scale = 1;
+  std::optional<NormSpec> sum_norm = {};  // of the residual stream: post-norm blocks (Vaswani et al. 2017)
 };
 
 struct LayerSpec {
   std::vector<BlockSpec> blocks;
+};
+
+// A score for each label from the hidden state x of a text's first token: cls.output(norm(activation(cls(x)))). Weights: cls [hidden_size,
+// hidden_size] and cls.output [labels, hidden_size], each with a bias where the checkpoint has one.
+struct ScoreHeadSpec {
+  enum class Activation { tanh, gelu } activation = Activation::tanh;
+  std::optional<NormSpec> norm = {};
 };
 
 struct DecoderSpec {
@@ -169,9 +179,13 @@ struct DecoderSpec {
   std::vector<RopeConfig> ropes;
   RopeStyle rope_style = RopeStyle::half_split;  // of the weights' rows, as the checkpoint has them
   bool learned_positions = false;                // position_embd is added to the embedding
+  bool token_types = false;                      // the first row of token_types is added to the embedding
+  // Tokens see later ones: a text is computed as a whole, and nothing of it is kept. There are no logits.
+  bool encoder = false;
+  std::optional<ScoreHeadSpec> score_head = {};
   float embedding_scale = 1;
   std::optional<NormSpec> embedding_norm = {};
-  NormSpec output_norm = {"output_norm"};
+  std::optional<NormSpec> output_norm = NormSpec{"output_norm"};
   float logit_scale = 1;
   std::vector<std::string> unused = {};  // parts of the names of tensors that the model is not computed with
   float logit_softcap = 0;               // logits become softcap · tanh(logit / softcap); 0: they stay

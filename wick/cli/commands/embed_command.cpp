@@ -72,6 +72,10 @@ void embed_command(Console& console, const Arguments& arguments) {
   const LoadedModel loaded = load_model(console, path, open_model_device(console, device, threads), precision);
   if (!out.empty()) refuse_to_overwrite(loaded.file, out);
   const ModelInfo& info = loaded.model->info();
+  if (pooling.value_or(info.pooling) == Pooling::rank) {
+    fail(ErrorCode::invalid_argument, "{} scores pairs of texts and gives no vectors; choose --pooling {} for vectors of it", info.name,
+         pooling_words());
+  }
   std::optional<NpyWriter> writer;
   if (!out.empty()) writer.emplace(out, DType::f32, Shape{static_cast<int64_t>(all.size()), info.width});
   for (size_t index = 0; index < all.size(); ++index) {

@@ -57,10 +57,17 @@ struct TensorRow {
   std::string_view second = {};  // the canonical name of the second half
 };
 
+// Canonical names between config.json and the tensors, which no GGUF file has: the id of the padding token, and whether position_embd has
+// rows for it and those before it, which no text uses.
+inline constexpr std::string_view kPaddingToken = "padding_token";
+inline constexpr std::string_view kPositionsAfterPadding = "positions_after_padding";
+
 struct HuggingFaceForm {
   std::span<const std::string_view> classes = {};  // of config.json's "architectures"
   std::span<const ConfigRow> config = {};
   std::span<const TensorRow> tensors = {};  // asked before the shared ones
+  // Prefixes of tensors in models with a head; the rows have none of them. Empty: that of the embedding's row.
+  std::span<const std::string_view> bases = {};
   RopeStyle rope = RopeStyle::half_split;
   bool tied_by_default = false;    // where the configuration does not say
   float norm_offset = 0;           // what is added to the stored weights of norms
@@ -86,6 +93,7 @@ struct Architecture {
   bool experts = false;                                      // may be a mixture of experts
   // Some layers keep a state in the place of keys and values, or beside them: they may have no heads, and no feed-forward part.
   bool recurrent = false;
+  bool encoder = false;                                      // DecoderSpec::encoder
   // The scales that GGUF files give for matrices of feed-forward parts count. For others they do for NVFP4 alone, as in llama.cpp.
   bool scaled_feed_forward = false;
   // Keys that it reads beyond the shared ones, and other meanings of these.

@@ -19,7 +19,7 @@ DecoderSpec describe_olmo(const ModelConfig& config) {
         return made;
       },
       NormKind::layer);
-  spec.output_norm.bare = true;
+  spec.output_norm->bare = true;
   return spec;
 }
 

@@ -63,7 +63,10 @@
   ROW(kMamba2) \
   ROW(kGraniteHybrid) \
   ROW(kFalconH1) \
-  ROW(kNemotronH)
+  ROW(kNemotronH) \
+  ROW(kBert) \
+  ROW(kNomicBert) \
+  ROW(kModernBert)
 // clang-format on
 
 namespace wick {

@@ -81,6 +81,37 @@ void count_kv_heads(TranslatedConfig& config, const ShardedSafetensors& stored) 
   }
 }
 
+// The rows of the learned positions before that of a text's first token; the keys that tell them are no model's.
+int64_t take_unused_positions(TranslatedConfig& config, const std::string& path) {
+  const std::string prefix = std::string(config.architecture->name) + ".";
+  const std::string padding_key = prefix + std::string(kPaddingToken), flag_key = prefix + std::string(kPositionsAfterPadding);
+  const GgufValue* padding = config.find(padding_key);
+  // RoBERTa's own.
+  const uint64_t token = padding == nullptr ? 1 : as_uint(*padding).value_or(1);
+  const bool after = config.find(flag_key) != nullptr;
+  std::erase_if(config.metadata, [&](const auto& entry) { return entry.first == padding_key || entry.first == flag_key; });
+  if (!after) return 0;
+  for (auto& [key, value] : config.metadata) {
+    if (key != prefix + "context_length") continue;
+    const uint64_t rows = as_uint(value).value_or(0);
+    if (rows <= token + 1) {
+      fail(ErrorCode::corrupt_file, "{}: max_position_embeddings = {}, and the first position is number {}, after pad_token_id", path, rows,
+           token + 1);
+    }
+    value = GgufValue{rows - token - 1};
+  }
+  return static_cast<int64_t>(token + 1);
+}
+
+void drop_positions(Checkpoint::Folder& folder, int64_t count) {
+  for (CheckpointTensor& tensor : folder.tensors) {
+    if (tensor.name != "position_embd.weight" || tensor.shape.rank() != 2 || tensor.shape[0] <= count) continue;
+    const size_t row_bytes = tensor.data.size() / static_cast<size_t>(tensor.shape[0]);
+    tensor.data = tensor.data.subspan(static_cast<size_t>(count) * row_bytes);
+    tensor.shape = {tensor.shape[0] - count, tensor.shape[1]};
+  }
+}
+
 // longrope's tables as GGUF files have them.
 void add_factors(Checkpoint::Folder& folder, const char* name, std::vector<float> factors) {
   if (factors.empty()) return;
@@ -128,11 +159,13 @@ Checkpoint open_hugging_face(const std::filesystem::path& path) {
   TranslatedConfig config = parse_model_config(MappedFile::open(config_path)->bytes(), config_path.string());
   complete_heads(config, config_path.string());
   if (!config.quantization) config.quantization = find_modelopt_quantization(path);
+  const int64_t unused_positions = take_unused_positions(config, config_path.string());
   const ShardedSafetensors stored = ShardedSafetensors::open(path);
   stored.require_all();
   if (config.architecture->hugging_face.qkv_by_group) count_kv_heads(config, stored);
   Checkpoint::Folder folder{.path = path, .architecture = config.architecture};
   const bool has_head = add_folder_tensors(folder, stored, config);
+  drop_positions(folder, unused_positions);
   add_factors(folder, "rope_factors_long.weight", std::move(config.long_factors));
   add_factors(folder, "rope_factors_short.weight", std::move(config.short_factors));
   check_biases(folder, config.attention_bias, {"blk.0.attn_q.bias", "blk.0.attn_qkv.bias", "blk.0.attn_kv_a_mqa.bias"}, "attention_bias");
@@ -143,7 +176,11 @@ Checkpoint open_hugging_face(const std::filesystem::path& path) {
   folder.metadata = std::move(config.metadata);
   for (const auto& [key, origin] : config.origins) folder.origins.emplace(key, "config.json: " + origin);
   folder.values = std::move(config.values);
-  if (!has_head) folder.metadata.emplace_back(std::string(config.architecture->name) + ".headless", GgufValue{true});
+  if (config.architecture->encoder) {
+    folder.metadata.emplace_back(std::string(config.architecture->name) + ".attention.causal", GgufValue{false});
+  } else if (!has_head) {
+    folder.metadata.emplace_back(std::string(config.architecture->name) + ".headless", GgufValue{true});
+  }
   add_generation_config(folder);
   add_sentence_transformers(folder);
   Checkpoint checkpoint(std::move(folder));

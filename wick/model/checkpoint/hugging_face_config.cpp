@@ -697,15 +697,16 @@ void ConfigTranslator::translate_longrope(const std::string& origin, const Json&
 }
 
 void ConfigTranslator::translate_windows() {
-  const Json* window = find("sliding_window");
+  const char* const name = has_own_row("local_attention") ? "local_attention" : "sliding_window";
+  const Json* window = find(name);
   const Json* use = find("use_sliding_window");
   if (window == nullptr || (use != nullptr && *use == false)) {
     // Said, and none: that is not what a missing key means.
-    if (json_.contains("sliding_window")) add_number("attention.sliding_window", "sliding_window", 0);
+    if (json_.contains(name)) add_number("attention.sliding_window", name, 0);
     return;
   }
-  if (number_of(*window) == 0) refuse("sliding_window", shown(*window), "a number of positions is needed, or null for no window");
-  add_json("attention.sliding_window", "sliding_window", *window);
+  if (number_of(*window) == 0) refuse(name, shown(*window), "a number of positions is needed, or null for no window");
+  add_json("attention.sliding_window", name, *window);
   const char* const canonical = "attention.sliding_window_pattern";
   if (const Json* types = find("layer_types")) {
     if (!types->is_array()) refuse("layer_types", shown(*types), "a list is needed");
@@ -739,7 +740,7 @@ void ConfigTranslator::read_flags() {
   const std::optional<bool> tied = flag("tie_word_embeddings");
   result_.ties_by_word = tied.value_or(false);
   result_.tied = tied.value_or(result_.architecture->hugging_face.tied_by_default);
-  if (flag("is_causal") == false) {
+  if (flag("is_causal") == false && !result_.architecture->encoder) {
     refuse("is_causal", "false", "tokens would attend to later ones; this version computes causal attention alone, in GGUF files too");
   }
   result_.attention_bias = flag("attention_bias");

@@ -185,6 +185,9 @@ std::string_view base_prefix(const HuggingFaceForm& form) {
 std::string name_in_tables(std::string_view stored, const HuggingFaceForm& form) {
   // Around the text model, as transformers has called it.
   constexpr std::array<std::string_view, 5> kAround = {"", "language_model.", "model.language_model.", "model.text_model.", "text_model."};
+  for (const std::string_view base : form.bases) {
+    if (stored.starts_with(base) && find_row(form, stored.substr(base.size())) != nullptr) return std::string(stored.substr(base.size()));
+  }
   const std::string_view base = base_prefix(form);
   for (const std::string_view around : kAround) {
     if (!stored.starts_with(around)) continue;

@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -28,6 +29,7 @@ class AttentionMixer final : public Mixer {
   [[nodiscard]] std::vector<Tensor> project(const Tensor& x, LinearFusion fusion, const MixerContext& context) const;
   // What attn_output is multiplied by.
   [[nodiscard]] Tensor heads_of(const std::vector<Tensor>& qkv, const MixerContext& context) const;
+  [[nodiscard]] Tensor finished(const Tensor& attended) const;
   [[nodiscard]] Tensor by_head(const Tensor& x, int64_t heads, const std::optional<Tensor>& norm) const;
 
   AttentionSpec spec_;
@@ -60,6 +62,18 @@ Tensor alibi_slopes(int64_t heads, double most, const Device& device) {
 Tensor temperatures(const QueryTemperature& temperature, const Tensor& positions) {
   const Tensor steps = positions.to_dtype(DType::f32).affine(1 / temperature.length, temperature.first / temperature.length).floor();
   return steps.log1p().affine(temperature.scale, 1).reshape({positions.dim(0), 1, 1});
+}
+
+// 0 for positions nearer than the window's size, in both directions, and -inf for others: [heads, tokens, positions], one for all heads.
+Tensor near_mask(const StepInputs& step, const AttentionSpec& spec) {
+  const Device& device = step.positions.device();
+  const int64_t tokens = step.positions.dim(0);
+  const Tensor own = step.positions.to_dtype(DType::f32).reshape({tokens, 1});
+  const Tensor others = Tensor::arange(0, static_cast<double>(step.longest), DType::f32, device).reshape({1, step.longest});
+  const Tensor near = (own - others).abs().lt(static_cast<double>(spec.retention.size));
+  const Tensor zero = Tensor::zeros(Shape(), DType::f32, device);
+  const Tensor hidden = Tensor::full(Shape(), -std::numeric_limits<double>::infinity(), DType::f32, device);
+  return near.where_cond(zero, hidden).unsqueeze(0).broadcast_to({spec.heads, tokens, step.longest});
 }
 
 AttentionMixer::AttentionMixer(const AttentionSpec& spec, WeightReader& weights, const MixerPlace& place)
@@ -150,9 +164,19 @@ Tensor AttentionMixer::heads_of(const std::vector<Tensor>& qkv, const MixerConte
                          .longest = context.places.step.longest,
                          .precise = context.linear.precise,
                          .deterministic = context.linear.deterministic};
+  params.causal = spec_.causal;
+  if (!spec_.causal && spec_.retention.kind == Retention::Kind::window) {
+    AttentionBiases biases = biases_;
+    biases.mask = near_mask(context.places.step, spec_);
+    return finished(attention(query, keys, values, group.plan, params, biases));
+  }
   if (spec_.retention.kind == Retention::Kind::window) params.window = spec_.retention.size;
   if (spec_.retention.kind == Retention::Kind::chunk) params.chunk = spec_.retention.size;
-  Tensor heads = attention(query, keys, values, group.plan, params, biases_).reshape({query.dim(0), spec_.heads * spec_.head_dim});
+  return finished(attention(query, keys, values, group.plan, params, biases_));
+}
+
+Tensor AttentionMixer::finished(const Tensor& attended) const {
+  Tensor heads = attended.reshape({attended.dim(0), spec_.heads * spec_.head_dim});
   return sub_norm_ ? (*sub_norm_)(heads) : heads;
 }
 

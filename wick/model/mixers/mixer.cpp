@@ -49,7 +49,7 @@ std::optional<KvLayer> cached_layer(const PartSpec& part, DType dtype) {
                    .key_dim = attention->head_dim,
                    .value_dim = attention->head_dim,
                    .dtype = dtype,
-                   .retention = attention->retention};
+                   .retention = attention->causal ? attention->retention : Retention{}};
   }
   if (const auto* attention = std::get_if<LatentAttentionSpec>(&part.mixer)) {
     return KvLayer{.kv_heads = 1, .key_dim = attention->rope_dim + attention->latent_dim, .value_dim = 0, .dtype = dtype};

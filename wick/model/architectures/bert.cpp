@@ -1,0 +1,164 @@
+// Encoders of BERT's form (Devlin et al. 2019): learned positions, token types, post-norm blocks. RoBERTa and XLM-RoBERTa (Liu et al. 2019,
+// Conneau et al. 2020) count positions after that of their padding token, DistilBERT (Sanh et al. 2019) has no token types.
+#include "wick/model/architectures/encoders.h"
+#include "wick/model/architectures/rows.h"
+
+namespace wick {
+namespace {
+
+DecoderSpec describe_bert(const ModelConfig& config) {
+  DecoderSpec spec = describe_post_norm_encoder(config, [&](int64_t layer) { return config.ungated_feed_forward(layer); }, -1);
+  spec.ropes.clear();
+  spec.learned_positions = true;
+  return spec;
+}
+
+constexpr KeyRule kBertKeys[] = {{"attention.causal", KeyUse::only_value, {0, kNoValue}}};
+constexpr std::string_view kBertClasses[] = {"BertModel",       "BertForMaskedLM",       "BertForPreTraining",
+                                             "RobertaModel",    "RobertaForMaskedLM",    "RobertaForSequenceClassification",
+                                             "XLMRobertaModel", "XLMRobertaForMaskedLM", "XLMRobertaForSequenceClassification",
+                                             "CamembertModel",  "CamembertForMaskedLM",  "CamembertForSequenceClassification",
+                                             "DistilBertModel", "DistilBertForMaskedLM", "ElectraModel"};
+constexpr ConfigRow kBertConfig[] = {
+    {"layer_norm_eps", ConfigRow::Use::read, "attention.layer_norm_epsilon"},
+    {"position_embedding_type", ConfigRow::Use::only_text, "absolute"},
+    {"is_decoder", ConfigRow::Use::only_value, {}, 0},
+    {"pad_token_id", ConfigRow::Use::read, kPaddingToken},
+    {"type_vocab_size", ConfigRow::Use::harmless},  // the tensor tells
+    {"attention_probs_dropout_prob", ConfigRow::Use::harmless},
+    {"hidden_dropout_prob", ConfigRow::Use::harmless},
+    {"classifier_dropout", ConfigRow::Use::harmless},
+    {"classifier_activation", ConfigRow::Use::harmless},
+    {"gradient_checkpointing", ConfigRow::Use::harmless},
+    {"output_past", ConfigRow::Use::harmless},
+    // The pooler's, which takes no part in vectors of texts.
+    {"directionality", ConfigRow::Use::harmless},
+    {"pooler_fc_size", ConfigRow::Use::harmless},
+    {"pooler_num_attention_heads", ConfigRow::Use::harmless},
+    {"pooler_num_fc_layers", ConfigRow::Use::harmless},
+    {"pooler_size_per_head", ConfigRow::Use::harmless},
+    {"pooler_type", ConfigRow::Use::harmless},
+    // ELECTRA's; an embedding of another width than the layers is refused by its shape.
+    {"embedding_size", ConfigRow::Use::harmless},
+    {"generator_size", ConfigRow::Use::harmless},
+    {"summary_activation", ConfigRow::Use::harmless},
+    {"summary_last_dropout", ConfigRow::Use::harmless},
+    {"summary_type", ConfigRow::Use::harmless},
+    {"summary_use_proj", ConfigRow::Use::harmless},
+    // DistilBERT's.
+    {"dim", ConfigRow::Use::read, "embedding_length"},
+    {"n_layers", ConfigRow::Use::read, "block_count"},
+    {"n_heads", ConfigRow::Use::read, "attention.head_count"},
+    {"hidden_dim", ConfigRow::Use::read, "feed_forward_length"},
+    {"activation", ConfigRow::Use::read, "hidden_act"},
+    {"dropout", ConfigRow::Use::harmless},
+    {"qa_dropout", ConfigRow::Use::harmless},
+    {"seq_classif_dropout", ConfigRow::Use::harmless},
+    {"sinusoidal_pos_embds", ConfigRow::Use::harmless},  // the tensor has them
+    {"DistilBertModel", ConfigRow::Use::of_class, "attention.layer_norm_epsilon", 1e-12},
+    {"DistilBertForMaskedLM", ConfigRow::Use::of_class, "attention.layer_norm_epsilon", 1e-12},
+    {"RobertaModel", ConfigRow::Use::flag_of_class, kPositionsAfterPadding, 1},
+    {"RobertaForMaskedLM", ConfigRow::Use::flag_of_class, kPositionsAfterPadding, 1},
+    {"RobertaForSequenceClassification", ConfigRow::Use::flag_of_class, kPositionsAfterPadding, 1},
+    {"XLMRobertaModel", ConfigRow::Use::flag_of_class, kPositionsAfterPadding, 1},
+    {"XLMRobertaForMaskedLM", ConfigRow::Use::flag_of_class, kPositionsAfterPadding, 1},
+    {"XLMRobertaForSequenceClassification", ConfigRow::Use::flag_of_class, kPositionsAfterPadding, 1},
+    {"CamembertModel", ConfigRow::Use::flag_of_class, kPositionsAfterPadding, 1},
+    {"CamembertForMaskedLM", ConfigRow::Use::flag_of_class, kPositionsAfterPadding, 1},
+    {"CamembertForSequenceClassification", ConfigRow::Use::flag_of_class, kPositionsAfterPadding, 1},
+    {"RobertaForSequenceClassification", ConfigRow::Use::of_class, "pooling_type", 4},
+    {"XLMRobertaForSequenceClassification", ConfigRow::Use::of_class, "pooling_type", 4},
+    {"CamembertForSequenceClassification", ConfigRow::Use::of_class, "pooling_type", 4},
+};
+constexpr std::string_view kBertBases[] = {"bert.", "roberta.", "distilbert.", "electra."};
+constexpr TensorRow kBertTensors[] = {
+    {"embeddings.word_embeddings.weight", "token_embd.weight"},
+    {"embeddings.position_embeddings.weight", "position_embd.weight"},
+    {"embeddings.token_type_embeddings.weight", "token_types.weight"},
+    {"embeddings.LayerNorm.weight", "token_embd_norm.weight"},
+    {"embeddings.LayerNorm.bias", "token_embd_norm.bias"},
+    {"embeddings.LayerNorm.gamma", "token_embd_norm.weight"},
+    {"embeddings.LayerNorm.beta", "token_embd_norm.bias"},
+    {"embeddings.position_ids", ""},
+    {"embeddings.token_type_ids", ""},
+    {"encoder.layer.{}.attention.self.query.weight", "blk.{}.attn_q.weight"},
+    {"encoder.layer.{}.attention.self.query.bias", "blk.{}.attn_q.bias"},
+    {"encoder.layer.{}.attention.self.key.weight", "blk.{}.attn_k.weight"},
+    {"encoder.layer.{}.attention.self.key.bias", "blk.{}.attn_k.bias"},
+    {"encoder.layer.{}.attention.self.value.weight", "blk.{}.attn_v.weight"},
+    {"encoder.layer.{}.attention.self.value.bias", "blk.{}.attn_v.bias"},
+    {"encoder.layer.{}.attention.output.dense.weight", "blk.{}.attn_output.weight"},
+    {"encoder.layer.{}.attention.output.dense.bias", "blk.{}.attn_output.bias"},
+    {"encoder.layer.{}.attention.output.LayerNorm.weight", "blk.{}.attn_output_norm.weight"},
+    {"encoder.layer.{}.attention.output.LayerNorm.bias", "blk.{}.attn_output_norm.bias"},
+    {"encoder.layer.{}.attention.output.LayerNorm.gamma", "blk.{}.attn_output_norm.weight"},
+    {"encoder.layer.{}.attention.output.LayerNorm.beta", "blk.{}.attn_output_norm.bias"},
+    {"encoder.layer.{}.intermediate.dense.weight", "blk.{}.ffn_up.weight"},
+    {"encoder.layer.{}.intermediate.dense.bias", "blk.{}.ffn_up.bias"},
+    {"encoder.layer.{}.output.dense.weight", "blk.{}.ffn_down.weight"},
+    {"encoder.layer.{}.output.dense.bias", "blk.{}.ffn_down.bias"},
+    {"encoder.layer.{}.output.LayerNorm.weight", "blk.{}.layer_output_norm.weight"},
+    {"encoder.layer.{}.output.LayerNorm.bias", "blk.{}.layer_output_norm.bias"},
+    {"encoder.layer.{}.output.LayerNorm.gamma", "blk.{}.layer_output_norm.weight"},
+    {"encoder.layer.{}.output.LayerNorm.beta", "blk.{}.layer_output_norm.bias"},
+    {"transformer.layer.{}.attention.q_lin.weight", "blk.{}.attn_q.weight"},
+    {"transformer.layer.{}.attention.q_lin.bias", "blk.{}.attn_q.bias"},
+    {"transformer.layer.{}.attention.k_lin.weight", "blk.{}.attn_k.weight"},
+    {"transformer.layer.{}.attention.k_lin.bias", "blk.{}.attn_k.bias"},
+    {"transformer.layer.{}.attention.v_lin.weight", "blk.{}.attn_v.weight"},
+    {"transformer.layer.{}.attention.v_lin.bias", "blk.{}.attn_v.bias"},
+    {"transformer.layer.{}.attention.out_lin.weight", "blk.{}.attn_output.weight"},
+    {"transformer.layer.{}.attention.out_lin.bias", "blk.{}.attn_output.bias"},
+    {"transformer.layer.{}.sa_layer_norm.weight", "blk.{}.attn_output_norm.weight"},
+    {"transformer.layer.{}.sa_layer_norm.bias", "blk.{}.attn_output_norm.bias"},
+    {"transformer.layer.{}.ffn.lin1.weight", "blk.{}.ffn_up.weight"},
+    {"transformer.layer.{}.ffn.lin1.bias", "blk.{}.ffn_up.bias"},
+    {"transformer.layer.{}.ffn.lin2.weight", "blk.{}.ffn_down.weight"},
+    {"transformer.layer.{}.ffn.lin2.bias", "blk.{}.ffn_down.bias"},
+    {"transformer.layer.{}.output_layer_norm.weight", "blk.{}.layer_output_norm.weight"},
+    {"transformer.layer.{}.output_layer_norm.bias", "blk.{}.layer_output_norm.bias"},
+    {"classifier.dense.weight", "cls.weight"},
+    {"classifier.dense.bias", "cls.bias"},
+    {"classifier.out_proj.weight", "cls.output.weight"},
+    {"classifier.out_proj.bias", "cls.output.bias"},
+    // What predicts masked words or the next sentence takes no part in vectors of texts.
+    {"pooler.dense.weight", ""},
+    {"pooler.dense.bias", ""},
+    {"cls.predictions.bias", ""},
+    {"cls.predictions.decoder.weight", ""},
+    {"cls.predictions.decoder.bias", ""},
+    {"cls.predictions.transform.dense.weight", ""},
+    {"cls.predictions.transform.dense.bias", ""},
+    {"cls.predictions.transform.LayerNorm.weight", ""},
+    {"cls.predictions.transform.LayerNorm.bias", ""},
+    {"cls.predictions.transform.LayerNorm.gamma", ""},
+    {"cls.predictions.transform.LayerNorm.beta", ""},
+    {"cls.seq_relationship.weight", ""},
+    {"cls.seq_relationship.bias", ""},
+    {"lm_head.bias", ""},
+    {"lm_head.decoder.weight", ""},
+    {"lm_head.decoder.bias", ""},
+    {"lm_head.dense.weight", ""},
+    {"lm_head.dense.bias", ""},
+    {"lm_head.layer_norm.weight", ""},
+    {"lm_head.layer_norm.bias", ""},
+    {"vocab_transform.weight", ""},
+    {"vocab_transform.bias", ""},
+    {"vocab_layer_norm.weight", ""},
+    {"vocab_layer_norm.bias", ""},
+    {"vocab_projector.weight", ""},
+    {"vocab_projector.bias", ""},
+};
+
+}  // namespace
+
+const Architecture kBert = {
+    .name = "bert",
+    .models = "BERT, MiniLM, BGE, E5, GTE, RoBERTa, XLM-RoBERTa, BGE-M3, CamemBERT, DistilBERT, ELECTRA base; rerankers of XLM-RoBERTa",
+    .describe = describe_bert,
+    .activation = nn::ActivationKind::gelu,
+    .encoder = true,
+    .keys = kBertKeys,
+    .hugging_face = {.classes = kBertClasses, .config = kBertConfig, .tensors = kBertTensors, .bases = kBertBases}};
+
+}  // namespace wick
