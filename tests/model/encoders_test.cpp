@@ -15,10 +15,12 @@
 #include "unit/shared_data.h"
 #include "unit/temporary_folder.h"
 #include "wick/convert/checkpoint_to_gguf.h"
+#include "wick/engine/prompt.h"
 #include "wick/formats/safetensors.h"
 #include "wick/model/checkpoint/checkpoint.h"
 #include "wick/model/decoder_model.h"
 #include "wick/model/language_model.h"
+#include "wick/text/tokenizer/tokenizer.h"
 
 namespace wick {
 namespace {
@@ -184,6 +186,23 @@ TEST_F(Rerankers, AModelWithoutAHeadForItHasNoScores) {
   if (!folder) GTEST_SKIP() << kSharedDataMissing;
   const auto model = Encoder(*folder).load();
   EXPECT_NE(message_of([&] { (void)pooled_of(*model, {{3, 4}}, Pooling::rank); }).find("no head"), std::string::npos);
+}
+
+std::shared_ptr<const Tokenizer> tokenizer_of(const char* kind, const char* begin, const char* end) {
+  const nlohmann::json json = {
+      {"version", "1.0"},
+      {"added_tokens", {{{"id", 0}, {"content", begin}, {"special", true}}, {{"id", 1}, {"content", end}, {"special", true}}}},
+      {"pre_tokenizer", {{"type", "Whitespace"}}},
+      {"post_processor", {{"type", kind}, {"cls", {begin, 0}}, {"sep", {end, 1}}}},
+      {"model", {{"type", "WordLevel"}, {"vocab", {{begin, 0}, {end, 1}, {"cat", 2}, {"pet", 3}, {"?", 4}}}, {"unk_token", "?"}}}};
+  return Tokenizer::parse(json.dump(), "tokenizer.json");
+}
+
+TEST(Pairs, AreJoinedAsTransformersTokenizersJoinThem) {
+  const auto roberta = tokenizer_of("RobertaProcessing", "<s>", "</s>");
+  EXPECT_EQ(encode_pair(*roberta, "pet", "cat cat"), (std::vector<TokenId>{0, 3, 1, 1, 2, 2, 1}));
+  const auto bert = tokenizer_of("BertProcessing", "[CLS]", "[SEP]");
+  EXPECT_EQ(encode_pair(*bert, "pet", "cat cat"), (std::vector<TokenId>{0, 3, 1, 2, 2, 1}));
 }
 
 // RoBERTa counts positions after that of its padding token: their rows are no positions of a text.

@@ -162,6 +162,10 @@ class EngineLoop {
 void EngineLoop::check(const Request& request, const EngineInfo& info) {
   const std::vector<ParameterViolation> violations = find_violations(request, info);
   if (!violations.empty()) fail(ErrorCode::invalid_argument, "{}", described(violations));
+  if (info.encoder && request.task == Request::Task::generate) {
+    fail(ErrorCode::invalid_argument, "{} is an encoder ({}): it gives vectors or scores of texts and writes none; take a decoder to write",
+         info.model, info.architecture);
+  }
   for (const TokenId token : request.tokens) {
     if (token >= 0 && token < info.vocab_size) continue;
     fail(ErrorCode::index_out_of_range, "tokens: {} is outside the vocabulary of {}, which has {} tokens", token, info.model,

@@ -6,6 +6,7 @@
 #include "wick/base/fail.h"
 #include "wick/engine/engine_core.h"
 #include "wick/formats/printable.h"
+#include "wick/model/architectures/architecture.h"
 
 namespace wick {
 namespace {
@@ -80,6 +81,9 @@ void EngineCore::take(std::shared_ptr<LanguageModel> model, bool is_same) {
   info_.kv_positions = full_group_ ? pool_->usage(*full_group_).blocks * pool_->block_size() : info_.sequences * info_.context;
   info_.context = std::min(info_.context, info_.kv_positions);
   info_.embed_tokens = info_.context;
+  const Architecture* architecture = find_architecture(of.architecture);
+  info_.encoder = architecture != nullptr && architecture->encoder;
+  info_.pooling = options_.pooling.value_or(of.pooling);
 }
 
 void EngineCore::ensure_loaded() {

@@ -77,10 +77,12 @@ struct EngineInfo {
   int64_t layers = 0;
   int64_t parameters = 0;
   uint64_t file_bytes = 0;
-  int64_t sequences = 0;     // the most choices at once
-  int64_t queue = 0;         // the most requests that wait
-  int64_t step_rows = 0;     // of a step while somebody decodes
-  int64_t embed_tokens = 0;  // the most of a prompt for Task::embed
+  int64_t sequences = 0;            // the most choices at once
+  int64_t queue = 0;                // the most requests that wait
+  int64_t step_rows = 0;            // of a step while somebody decodes
+  int64_t embed_tokens = 0;         // the most of a prompt for Task::embed
+  bool encoder = false;             // it has Task::embed alone
+  Pooling pooling = Pooling::mean;  // of Task::embed; rank: scores of pairs of texts in the place of a vector
   int64_t kv_bytes = 0;
   int64_t kv_positions = 0;  // what the KV cache has room for, of all choices together
 };

@@ -45,6 +45,26 @@ std::vector<TokenId> encode_embedded(const Tokenizer& tokenizer, std::string_vie
   return tokens.empty() ? encode_prompt(tokenizer, model, text, parse_special) : tokens;
 }
 
+std::vector<TokenId> encode_pair(const Tokenizer& tokenizer, std::string_view query, std::string_view document) {
+  check_prompt(query, "query");
+  check_prompt(document, "document");
+  constexpr EncodeOptions kWhole{.add_special = true, .parse_special = false};
+  std::vector<TokenId> pair = tokenizer.encode(query, kWhole);
+  std::vector<TokenId> second = tokenizer.encode(document, kWhole);
+  if (pair.empty() || second.empty() || !tokenizer.adds_bos()) {
+    pair.insert(pair.end(), second.begin(), second.end());
+    return pair;
+  }
+  // The separator takes the place of what begins a text: once more where it ends a text too (RoBERTa), and not for BERT.
+  if (tokenizer.token_text(pair.back()) == "</s>") {
+    second.front() = pair.back();
+  } else {
+    second.erase(second.begin());
+  }
+  pair.insert(pair.end(), second.begin(), second.end());
+  return pair;
+}
+
 void fail_prompt_too_long(int64_t tokens, int64_t context, int64_t model_context) {
   Remedies remedies{{"shorten the prompt"}};
   if (context < model_context) {

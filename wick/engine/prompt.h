@@ -26,6 +26,11 @@ void check_vocabulary(const ModelInfo& model, const Tokenizer& tokenizer);
 [[nodiscard]] std::vector<TokenId> encode_embedded(const Tokenizer& tokenizer, std::string_view model, std::string_view text,
                                                    bool parse_special = false);
 
+// The tokens of a query and a document, for a reranker: each with the special tokens around it that the vocabulary's files put around a
+// text, but for the first of the document where they are BERT's ([CLS] query [SEP] document [SEP]); RoBERTa's separator is there twice.
+// Errors: check_prompt's.
+[[nodiscard]] std::vector<TokenId> encode_pair(const Tokenizer& tokenizer, std::string_view query, std::string_view document);
+
 // Throws context_full: a prompt of `tokens` where `context` fit; the model itself has `model_context`.
 [[noreturn]] void fail_prompt_too_long(int64_t tokens, int64_t context, int64_t model_context);
 

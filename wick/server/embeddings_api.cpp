@@ -5,10 +5,12 @@
 #include <chrono>
 #include <cmath>
 #include <mutex>
+#include <numeric>
 #include <utility>
 
 #include "wick/base/base64.h"
 #include "wick/base/fail.h"
+#include "wick/engine/prompt.h"
 #include "wick/server/answer.h"
 #include "wick/server/prompts.h"
 
@@ -36,14 +38,20 @@ void normalize(std::vector<float>& vector) {
   for (float& number : vector) number = static_cast<float>(number * scale);
 }
 
-// How vectors are answered: OpenAI's list of numbers or of base64, Ollama's list, or Ollama's older one vector.
-enum class Form { numbers, base64, ollama, ollama_one };
+// How vectors are answered: OpenAI's list of numbers or of base64, Ollama's list, or Ollama's older one vector. Scores: Jina's list of
+// results, or the plain list of Text Embeddings Inference.
+enum class Form { numbers, base64, ollama, ollama_one, scores, plain_scores };
 
 // The inputs of one request, of which as many are under way as the engine computes at once: a list may be longer than the queue.
 class EmbeddingBatch : public std::enable_shared_from_this<EmbeddingBatch> {
  public:
-  EmbeddingBatch(const Worker& worker, std::shared_ptr<Service> service, std::vector<Request> requests, Form form)
-      : worker_(worker), service_(std::move(service)), requests_(std::move(requests)), vectors_(requests_.size()), form_(form) {}
+  EmbeddingBatch(const Worker& worker, std::shared_ptr<Service> service, std::vector<Request> requests, Form form, size_t most)
+      : worker_(worker),
+        service_(std::move(service)),
+        requests_(std::move(requests)),
+        vectors_(requests_.size()),
+        form_(form),
+        most_scores_(most) {}
 
   void start(const Exchange& exchange) {
     exchange_ = exchange;
@@ -66,6 +74,10 @@ class EmbeddingBatch : public std::enable_shared_from_this<EmbeddingBatch> {
     start_next();
   }
   void fail(const ApiError& error) {
+    if (form_ == Form::scores || form_ == Form::plain_scores) {
+      exchange_->respond(error.response(Dialect::llama));
+      return cancel();
+    }
     exchange_->respond(error.response(form_ == Form::ollama || form_ == Form::ollama_one ? Dialect::ollama : Dialect::openai));
     cancel();
   }
@@ -85,6 +97,7 @@ class EmbeddingBatch : public std::enable_shared_from_this<EmbeddingBatch> {
     }
   }
   void respond() {
+    if (form_ == Form::scores || form_ == Form::plain_scores) return respond_with_scores();
     for (std::vector<float>& vector : vectors_) normalize(vector);
     if (form_ == Form::ollama || form_ == Form::ollama_one) return respond_as_ollama();
     Json list = Json::array();
@@ -101,6 +114,24 @@ class EmbeddingBatch : public std::enable_shared_from_this<EmbeddingBatch> {
                                                    {"data", std::move(list)},
                                                    {"model", service_->model_id},
                                                    {"usage", {{"prompt_tokens", tokens_}, {"total_tokens", tokens_}}}})));
+  }
+
+  // The highest first.
+  void respond_with_scores() {
+    std::vector<size_t> order(vectors_.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [this](size_t left, size_t right) { return vectors_[left].front() > vectors_[right].front(); });
+    order.resize(std::min(order.size(), most_scores_));
+    Json list = Json::array();
+    for (const size_t index : order) {
+      list.push_back({{"index", index}, {form_ == Form::scores ? "relevance_score" : "score", vectors_[index].front()}});
+    }
+    if (form_ == Form::plain_scores) return exchange_->respond(json_response(200, to_text(list)));
+    exchange_->respond(json_response(200, to_text({{"model", service_->model_id},
+                                                   {"object", "list"},
+                                                   {"usage", {{"prompt_tokens", tokens_}, {"total_tokens", tokens_}}},
+                                                   {"results", std::move(list)}})));
   }
 
   void respond_as_ollama() {
@@ -121,6 +152,7 @@ class EmbeddingBatch : public std::enable_shared_from_this<EmbeddingBatch> {
   std::vector<std::vector<float>> vectors_;
   std::vector<std::weak_ptr<Answer>> live_;
   Form form_;
+  size_t most_scores_;
   std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   bool failed_ = false;
   size_t next_ = 0, done_ = 0;
@@ -163,9 +195,39 @@ void start(Worker& worker, const std::shared_ptr<Service>& service, Fields& fiel
   if (const auto value = fields.integer("dimensions", 1); value && *value != service->engine->info().width) {
     fields.violate("dimensions", fmt::format("must be {}: this model's embeddings are not shortened", service->engine->info().width));
   }
+  if (service->engine->info().pooling == Pooling::rank) {
+    throw ApiError(400, "INVALID_REQUEST",
+                   service->model_id + " scores pairs of texts and gives no vectors; ask /v1/rerank, or start the server with --pooling");
+  }
   fields.check();
   for (Request& request : requests) request.task = Request::Task::embed;
-  std::make_shared<EmbeddingBatch>(worker, service, std::move(requests), form)->start(exchange);
+  const size_t count = requests.size();
+  std::make_shared<EmbeddingBatch>(worker, service, std::move(requests), form, count)->start(exchange);
+}
+
+// {"query", "documents", "top_n"} of Jina's API; {"query", "texts"} of Text Embeddings Inference.
+void rerank(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
+  const std::shared_ptr<Service> service = worker.service();
+  const Json body = parse_body(http.body);
+  Fields fields(body);
+  fields.require("query");
+  const bool is_plain = fields.has("texts") && !fields.has("documents");
+  const char* const name = is_plain ? "texts" : "documents";
+  fields.require(name);
+  const std::string query = fields.text("query").value_or("");
+  const std::vector<std::string> documents = fields.texts(name, kMaxInputs);
+  const auto most = static_cast<size_t>(fields.integer("top_n", 1).value_or(static_cast<int64_t>(kMaxInputs)));
+  if (fields.has(name) && documents.empty() && !fields.is_violated(name)) fields.violate(name, "must have at least one text");
+  fields.check();
+  if (service->engine->info().pooling != Pooling::rank) {
+    throw ApiError(400, "INVALID_REQUEST", service->model_id + " is no reranker: it has no head that scores pairs of texts");
+  }
+  std::vector<Request> requests;
+  for (const std::string& document : documents) {
+    requests.push_back({.task = Request::Task::embed, .tokens = encode_pair(service->engine->tokenizer(), query, document)});
+  }
+  const Form form = is_plain ? Form::plain_scores : Form::scores;
+  std::make_shared<EmbeddingBatch>(worker, service, std::move(requests), form, most)->start(exchange);
 }
 
 void embeddings(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
@@ -197,6 +259,10 @@ void ollama_embeddings(Worker& worker, const HttpRequest& http, const Exchange& 
 }  // namespace
 
 void add_embedding_routes(Router& router, Worker& worker) {
+  for (const char* path : {"/rerank", "/reranking", "/v1/rerank", "/v1/reranking"}) {
+    router.add("POST", path, Dialect::llama,
+               [&worker](HttpRequest& request, const Exchange& exchange) { rerank(worker, request, exchange); });
+  }
   for (const char* path : {"/v1/embeddings", "/openai/v1/embeddings"}) {
     router.add("POST", path, Dialect::openai,
                [&worker](HttpRequest& request, const Exchange& exchange) { embeddings(worker, request, exchange); });

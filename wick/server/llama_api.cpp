@@ -102,12 +102,6 @@ void add_llama_routes(Router& router, Worker& worker) {
   add("POST", "/detokenize", detokenize);
   add_llama_completion_routes(router, worker);
   add("GET", "/props", [](Worker& own, const HttpRequest&, const Exchange& exchange) { props(own, exchange); });
-  const auto cannot = [](const char* what) {
-    return [what](Worker&, const HttpRequest&, const Exchange&) { throw ApiError(501, "UNSUPPORTED", what); };
-  };
-  for (const char* path : {"/rerank", "/reranking", "/v1/rerank", "/v1/reranking"}) {
-    add("POST", path, cannot("reranking needs an encoder model, which this version does not run"));
-  }
   add("GET", "/lora-adapters", [](Worker& worker, const HttpRequest&, const Exchange& exchange) {
     exchange->respond(json_response(200, to_text(adapters_json(*worker.service()->engine))));
   });

@@ -34,6 +34,7 @@ inline constexpr auto kConfigurationSections = std::to_array<std::string_view>({
                                                                                 "perplexity",
                                                                                 "score",
                                                                                 "embed",
+                                                                                "rerank",
                                                                                 "bench",
                                                                                 "load-test",
                                                                                 "imatrix",
