@@ -68,7 +68,6 @@ inline Console console_of_process(std::string name) {
   console.cache_directory = cache_directory();
   console.environment = flag_variables();
   console.fake_probe = environment_variable("WICK_FAKE_PROBE");
-  console.fake_holes = environment_variable("WICK_FAKE_HOLES");
   console.plain_terminal = is_plain_terminal();
   return console;
 }

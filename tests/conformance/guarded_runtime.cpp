@@ -81,32 +81,32 @@ void release(Runtime& runtime, const GuardedOutput& guarded, const Operand& outp
 }  // namespace
 
 OpFunction GuardedRuntime::override_for(OpId op, int kind, DType dtype) const noexcept {
-  return implementation(*inner_, op, kind, dtype) == nullptr ? nullptr : guarded_call;
+  return implementation(inner(), op, kind, dtype) == nullptr ? nullptr : guarded_call;
 }
 
 void GuardedRuntime::call(const OpCall& call) {
   const int defining = rule(call.op).defining_operand;
   const DType dtype = defining == kFirstOutput ? call.outputs[0].dtype : call.inputs[static_cast<size_t>(defining)].dtype;
-  const OpFunction function = implementation(*inner_, call.op, kind_of(call.op, call.params), dtype);
-  OpCall inner = call;
-  inner.runtime = inner_.get();
+  const OpFunction function = implementation(inner(), call.op, kind_of(call.op, call.params), dtype);
+  OpCall inner_call = call;
+  inner_call.runtime = &inner();
   std::vector<Bytes> inputs;
   for (const Operand& input : call.inputs) inputs.push_back(read_all(queue(), *input.buffer));
   std::vector<GuardedOutput> guarded;
-  for (const Operand& output : call.outputs) guarded.push_back(guard(*inner_, output, rule(call.op).updates));
+  for (const Operand& output : call.outputs) guarded.push_back(guard(inner(), output, rule(call.op).updates));
   std::vector<Operand> outputs;
   for (size_t index = 0; index < guarded.size(); ++index) {
     outputs.push_back({guarded[index].buffer.get(), call.outputs[index].dtype, &guarded[index].layout});
   }
-  inner.outputs = outputs;
-  function(inner);
+  inner_call.outputs = outputs;
+  function(inner_call);
   queue().synchronize();
   for (size_t index = 0; index < inputs.size(); ++index) {
     if (read_all(queue(), *call.inputs[index].buffer) != inputs[index]) {
       throw std::runtime_error(fmt::format("{} wrote to its input {}", to_string(call.op), index));
     }
   }
-  for (size_t index = 0; index < guarded.size(); ++index) release(*inner_, guarded[index], call.outputs[index], call.op);
+  for (size_t index = 0; index < guarded.size(); ++index) release(inner(), guarded[index], call.outputs[index], call.op);
 }
 
 }  // namespace wick::conformance

@@ -25,12 +25,16 @@ bool names_kind(const std::string& kinds, std::string_view kind) {
   return fmt::format(",{},", kinds).find(fmt::format(",{},", kind)) != std::string::npos;
 }
 
-Target open_target(DeviceLocation location, const DeviceOptions& options, bool guarded, bool sample) {
+// `lacks_all`: the CPU runs each op.
+Target open_target(DeviceLocation location, const DeviceOptions& options, bool guarded, bool lacks_all, bool sample) {
   const std::string name =
       fmt::format("{}{}{} threads={}", location.to_string(), options.variant.empty() ? "" : " ", options.variant, options.threads);
   const bool values = computes(location.kind);
+  if (lacks_all) {
+    return {name, open_lacking(location, options, [](OpId, DType) { return true; }, true), values, sample};
+  }
   std::shared_ptr<Runtime> runtime = open_runtime(location.kind, location.index, options);
-  if (values && guarded && !options.cpu_fallback) runtime = std::make_shared<GuardedRuntime>(std::move(runtime));
+  if (values && guarded) runtime = std::make_shared<GuardedRuntime>(std::move(runtime));
   return {name, Device::adopt(location, std::move(runtime)), values, sample};
 }
 
@@ -101,17 +105,16 @@ std::vector<Target> open_targets(const Options& options, bool guarded) {
         if (variant.usable && (options.variant.empty() || options.variant == variant.name)) variants.push_back(variant.name);
       }
       const auto with = [&](int threads, const std::string& variant) {
-        return DeviceOptions{.threads = threads,
-                             .variant = variant,
-                             .validate = options.validate,
-                             .cpu_fallback = options.fallback,
-                             .fake_holes = options.fallback ? "all" : ""};
+        return DeviceOptions{.threads = threads, .variant = variant, .validate = options.validate};
       };
-      for (const std::string& variant : variants) targets.push_back(open_target(location, with(1, variant), guarded, false));
+      const auto add = [&](const DeviceOptions& device_options, bool sample) {
+        targets.push_back(open_target(location, device_options, guarded, options.fallback, sample));
+      };
+      for (const std::string& variant : variants) add(with(1, variant), false);
       // Work split over host threads, three being none of a power of two; the best code path has most of it.
       const bool threads = !targets.empty() && targets.back().device.caps().host_memory;
-      if (!variants.empty() && threads) targets.push_back(open_target(location, with(2, variants.back()), guarded, false));
-      if (!variants.empty() && threads) targets.push_back(open_target(location, with(3, variants.front()), guarded, true));
+      if (!variants.empty() && threads) add(with(2, variants.back()), false);
+      if (!variants.empty() && threads) add(with(3, variants.front()), true);
     }
   }
   return targets;

@@ -10,6 +10,7 @@
 #include <sstream>
 #include <string>
 
+#include "forwarding_runtime.h"
 #include "unit/shared_data.h"
 #include "unit/temporary_folder.h"
 #include "wick/cli/commands/wick_command.h"
@@ -129,6 +130,30 @@ TEST_F(Commands, RunStreamsTheContinuationAlone) {
   const Ended quiet = wick(named);
   EXPECT_EQ(quiet.out, piped.out);
   EXPECT_EQ(quiet.err, "");
+}
+
+// A device that lacks every op: a runtime before the CPU's that is taken for an OpenCL device.
+TEST_F(Commands, RunLetsTheCpuRunTheOpsThatADeviceLacksIfAsked) {
+  const Arguments arguments = {"run", "-m", model, "-n", "4", "-p", "some text", "--temp", "0", "--ignore-eos", "--device", "cpu"};
+  const auto run = [&](bool fallback) {
+    std::istringstream in;
+    std::ostringstream out;
+    std::ostringstream err;
+    Console console{.name = "wick", .executable = {}, .in = in, .out = out, .err = err};
+    console.decorate_device = [&](const Device& device) {
+      return open_lacking(device.location(), {.threads = 1}, [](OpId, DType) { return true; }, fallback, {DeviceKind::opencl, 0});
+    };
+    const int code = run_wick(console, arguments);
+    return Ended{code, out.str(), err.str()};
+  };
+  const Ended alone = run(false);
+  EXPECT_EQ(alone.code, 2) << alone.err;
+  EXPECT_THAT(alone.err, HasSubstr("opencl:0 has no implementation for dtype"));
+  const Ended mixed = run(true);
+  ASSERT_EQ(mixed.code, 0) << mixed.err;
+  EXPECT_EQ(mixed.out, wick(arguments).out);
+  EXPECT_THAT(mixed.err, testing::AllOf(HasSubstr("fallback op=attention device=opencl:0 ran_on=cpu calls="),
+                                        HasSubstr("fallback op=linear device=opencl:0 ran_on=cpu calls=")));
 }
 
 TEST_F(Commands, RunTellsTheSeedThatRepeatsIt) {

@@ -1,4 +1,4 @@
-// Ops that a device lacks run on the CPU: DeviceOptions::cpu_fallback. Here the interpreter is taken to lack them.
+// Ops that a device lacks run on the CPU: DeviceOptions::cpu_fallback. Here a runtime before the interpreter lacks them.
 #include "wick/device/op_fallback.h"
 
 #include <gmock/gmock.h>
@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "forwarding_runtime.h"
 #include "unit/message_of.h"
 #include "wick/device/device.h"
 #include "wick/device/graph.h"
@@ -32,8 +33,10 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Device lacking(const std::string& ops, bool fallback = true) {
-  return Device::open({DeviceKind::reference, 0}, {.threads = 1, .cpu_fallback = fallback, .fake_holes = ops});
+// The interpreter without that op, or without any: "all".
+Device lacking(const std::string& lacked, bool fallback = true) {
+  const auto lacks = [lacked](OpId op, DType) { return lacked == "all" || to_string(op) == lacked; };
+  return open_lacking({DeviceKind::reference, 0}, {.threads = 1}, lacks, fallback);
 }
 const Device& cpu() {
   static const Device device = Device::open({DeviceKind::cpu, 0}, {.threads = 1});
@@ -176,7 +179,8 @@ TEST(OpFallback, EmptyOperandsAndBroadcasts) {
 }
 
 TEST(OpFallback, OnlyTheDtypesThatAreLacking) {
-  const Device device = lacking("unary:f16");
+  const auto lacks = [](OpId op, DType dtype) { return op == OpId::unary && dtype == DType::f16; };
+  const Device device = open_lacking({DeviceKind::reference, 0}, {.threads = 1}, lacks, true);
   const Tensor x = numbers({4}, device);
   EXPECT_EQ(x.abs().to_vector<float>(), numbers({4}, cpu()).abs().to_vector<float>());
   EXPECT_TRUE(counts(device).empty());
@@ -194,7 +198,8 @@ TEST(OpFallback, GradientsPassThroughIt) {
 }
 
 TEST(OpFallback, CountsCallsAndTimeOfEachOp) {
-  const Device device = lacking("softmax,unary");
+  const auto lacks = [](OpId op, DType) { return op == OpId::softmax || op == OpId::unary; };
+  const Device device = open_lacking({DeviceKind::reference, 0}, {.threads = 1}, lacks, true);
   const Tensor x = numbers({64, 64}, device);
   for (int i = 0; i < 3; ++i) static_cast<void>(softmax(x, 1));
   static_cast<void>(x.exp());
@@ -211,28 +216,19 @@ TEST(OpFallback, ErrorsOfTheCpuComeThrough) {
   EXPECT_THAT(message_of([&] { (void)numbers({1, 3}, device).gather(ids, 1); }), HasSubstr("gather"));
 }
 
+// A device that lacks f64, as many do.
 TEST(OpFallback, AGraphCannotRecordIt) {
-  const Device device = lacking("softmax");
-  const Tensor x = numbers({2, 3}, device);
-  EXPECT_EQ(message_of([&] { (void)Graph::record(device, [&] { (void)softmax(x, 1); }); }),
+  const Device device = Device::open({DeviceKind::reference, 0}, {.threads = 1, .variant = "plain", .cpu_fallback = true});
+  const Tensor x = numbers({2, 3}, cpu()).to_dtype(DType::f64);
+  const Tensor there = x.to_device(device);
+  EXPECT_EQ(message_of([&] { (void)Graph::record(device, [&] { (void)softmax(there, 1); }); }),
             "softmax: interpreter of kernels lacks this op and the CPU runs it instead, which a graph cannot record; call the ops without "
             "recording");
-  EXPECT_EQ(softmax(x, 1).to_vector<float>(), softmax(numbers({2, 3}, cpu()), 1).to_vector<float>()) << "and goes on";
+  EXPECT_EQ(softmax(there, 1).to_vector<double>(), softmax(x, 1).to_vector<double>()) << "and goes on";
 }
 
 TEST(OpFallback, TheCpuHasNone) {
   EXPECT_EQ(Device::open({DeviceKind::cpu, 0}, {.threads = 1, .cpu_fallback = true}).runtime().op_fallback(), nullptr);
-}
-
-TEST(FakeHoles, AreOpsAndTheirDtypes) {
-  const FakeHoles holes = FakeHoles::parse("softmax,linear:q8_0");
-  EXPECT_TRUE(holes.contains(OpId::softmax, DType::f16));
-  EXPECT_TRUE(holes.contains(OpId::linear, DType::q8_0));
-  EXPECT_FALSE(holes.contains(OpId::linear, DType::f32));
-  EXPECT_FALSE(FakeHoles::parse("").contains(OpId::softmax, DType::f32));
-  EXPECT_TRUE(FakeHoles::parse("all").contains(OpId::random, DType::f64));
-  EXPECT_EQ(message_of([] { (void)lacking("sofmax"); }), "fake hole 'sofmax': no such op; `wick coverage` lists them");
-  EXPECT_EQ(message_of([] { (void)lacking("softmax:f31"); }), "fake hole 'softmax:f31': no such dtype; write softmax:f32");
 }
 
 }  // namespace

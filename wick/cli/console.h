@@ -11,6 +11,10 @@
 
 #include "wick/base/remedy.h"
 
+namespace [[gnu::visibility("default")]] wick {
+class Device;
+}
+
 namespace wick {
 
 struct CommandRecord;
@@ -31,17 +35,17 @@ struct Console {
   bool input_is_terminal = false;
   bool output_is_terminal = false;
   bool errors_are_terminal = false;
-  bool plain_terminal = false;                               // one that knows no escape sequences (TERM=dumb)
-  bool quiet = false;                                        // notes are left out
-  bool verbose = false;                                      // details are printed
-  int exit_code = kExitSuccess;                              // of a program that ends without an error
-  std::string cache_directory = {};                          // where programs for accelerators are kept between runs; empty: nowhere
-  std::string fake_probe = {};                               // for tests: WICK_FAKE_PROBE (FakeProbe::parse)
-  std::string fake_holes = {};                               // for tests: WICK_FAKE_HOLES (FakeHoles::parse)
-  std::map<std::string, std::string> environment = {};       // the variables WICK_…
-  std::function<std::vector<SectionFlags>()> sections = {};  // of the subcommands, for configuration files; empty: there are none
-  std::function<void(const CommandRecord&)> on_record = {};  // gets what is known of a command instead of running it
-  SettingSpelling spelling = {};                             // the command's flags for settings; none before it has parsed its flags
+  bool plain_terminal = false;                                // one that knows no escape sequences (TERM=dumb)
+  bool quiet = false;                                         // notes are left out
+  bool verbose = false;                                       // details are printed
+  int exit_code = kExitSuccess;                               // of a program that ends without an error
+  std::string cache_directory = {};                           // where programs for accelerators are kept between runs; empty: nowhere
+  std::string fake_probe = {};                                // for tests: WICK_FAKE_PROBE (FakeProbe::parse)
+  std::function<Device(const Device&)> decorate_device = {};  // for tests: what a command uses in place of the device that it opened
+  std::map<std::string, std::string> environment = {};        // the variables WICK_…
+  std::function<std::vector<SectionFlags>()> sections = {};   // of the subcommands, for configuration files; empty: there are none
+  std::function<void(const CommandRecord&)> on_record = {};   // gets what is known of a command instead of running it
+  SettingSpelling spelling = {};                              // the command's flags for settings; none before it has parsed its flags
 
   // One line on err, unless quiet.
   void note(std::string_view message) const;

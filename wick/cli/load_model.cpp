@@ -23,9 +23,6 @@ void check_fakes(const Console& console, bool strict, bool explicit_device) {
     fail(ErrorCode::invalid_argument, "WICK_FAKE_PROBE is set, and strict mode ({}) takes no fake devices; unset it",
          strict ? "--strict" : "an explicit device");
   }
-  if (!console.fake_holes.empty() && strict) {
-    fail(ErrorCode::invalid_argument, "WICK_FAKE_HOLES is set, and strict mode (--strict) takes no fake holes; unset it");
-  }
 }
 
 // A trace takes the place of an older trace, and of no other file, such as the model.
@@ -48,8 +45,7 @@ DeviceOptions device_options(const Console& console, const DeviceChoice& choice,
           .cache_directory = console.cache_directory,
           .validate = choice.validate,
           .trace_file = choice.trace_file,
-          .cpu_fallback = choice.cpu_fallback,
-          .fake_holes = console.fake_holes};
+          .cpu_fallback = choice.cpu_fallback};
 }
 
 }  // namespace
@@ -64,6 +60,7 @@ Device open_device(const Console& console, const DeviceChoice& choice, int threa
   const DeviceOptions options = device_options(console, choice, threads);
   Device device = automatic ? Device::best(options, {.strict = choice.strict, .fake = FakeProbe::parse(console.fake_probe)})
                             : Device::open_requested(Device::parse_location(choice.name), options, {});
+  if (console.decorate_device) device = console.decorate_device(device);
   if (choice.cpu_fallback && device.is_cpu()) console.note("--fallback-ops cpu: the device is the CPU already, so nothing falls back");
   if (const int cores = usable_cores(); threads > cores) {
     console.note(fmt::format("--threads {}: this process may use {} core{}; more threads than that only wait for each other", threads,

@@ -96,13 +96,6 @@ class HostCopies {
   std::vector<HostCopy> copies_;
 };
 
-OpId parse_op(std::string_view name) {
-  for (int op = 0; op < kOpCount; ++op) {
-    if (to_string(static_cast<OpId>(op)) == name) return static_cast<OpId>(op);
-  }
-  fail(ErrorCode::invalid_argument, "fake hole '{}': no such op; `wick coverage` lists them", name);
-}
-
 }  // namespace
 
 void OpFallback::run(const OpCall& call, bool updates, OpFunction function) {
@@ -143,33 +136,6 @@ std::vector<OpFallback::Row> OpFallback::rows() const {
   std::vector<Row> sorted = rows_;
   std::sort(sorted.begin(), sorted.end(), [](const Row& a, const Row& b) { return a.seconds > b.seconds; });
   return sorted;
-}
-
-FakeHoles FakeHoles::parse(std::string_view text) {
-  FakeHoles holes;
-  while (!text.empty()) {
-    const std::string_view entry = text.substr(0, text.find(','));
-    text.remove_prefix(std::min(text.size(), entry.size() + 1));
-    if (entry == "all") {
-      for (int op = 0; op < kOpCount; ++op) holes.holes_.emplace_back(static_cast<OpId>(op), std::nullopt);
-      continue;
-    }
-    const size_t colon = entry.find(':');
-    const OpId op = parse_op(entry.substr(0, colon));
-    if (colon == std::string_view::npos) {
-      holes.holes_.emplace_back(op, std::nullopt);
-      continue;
-    }
-    const std::optional<DType> dtype = parse_dtype(entry.substr(colon + 1));
-    if (!dtype) fail(ErrorCode::invalid_argument, "fake hole '{}': no such dtype; write {}:f32", entry, to_string(op));
-    holes.holes_.emplace_back(op, dtype);
-  }
-  return holes;
-}
-
-bool FakeHoles::contains(OpId op, DType dtype) const noexcept {
-  return std::any_of(holes_.begin(), holes_.end(),
-                     [&](const auto& hole) { return hole.first == op && hole.second.value_or(dtype) == dtype; });
 }
 
 }  // namespace wick

@@ -4,9 +4,6 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "wick/device/op_call.h"
@@ -39,18 +36,6 @@ class OpFallback {
   std::shared_ptr<Runtime> cpu_;
   mutable std::mutex mutex_;
   std::vector<Row> rows_;
-};
-
-// For tests: ops treated as unsupported on a device (DeviceOptions::fake_holes).
-class FakeHoles {
- public:
-  // "softmax,linear:q8_0"; "all". Errors: invalid_argument for an unknown op or dtype.
-  [[nodiscard]] static FakeHoles parse(std::string_view text);
-  // The dtype is that of the op's defining operand.
-  [[nodiscard]] bool contains(OpId op, DType dtype) const noexcept;
-
- private:
-  std::vector<std::pair<OpId, std::optional<DType>>> holes_;  // no dtype: every one
 };
 
 }  // namespace wick

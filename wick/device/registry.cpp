@@ -156,7 +156,6 @@ std::unique_ptr<Runtime> open_device(const Backend& backend, int index, const De
 
 std::shared_ptr<Runtime> open_runtime(DeviceKind kind, int index, const DeviceOptions& options) {
   const Backend& backend = require_backend(kind);
-  FakeHoles fake_holes = FakeHoles::parse(options.fake_holes);
   // The CPU has nothing to fall back to.
   std::shared_ptr<Runtime> cpu;
   if (options.cpu_fallback && kind != DeviceKind::cpu) cpu = open_runtime(DeviceKind::cpu, 0, {.threads = options.threads});
@@ -184,7 +183,6 @@ std::shared_ptr<Runtime> open_runtime(DeviceKind kind, int index, const DeviceOp
   // A backend whose devices run kernels says RUNS_KERNELS in its CMakeLists.txt, and programs that link it hold the launchers.
   WICK_ASSERT(!runtime->runs_kernels() || linked_launchers() != nullptr);
   if (cpu != nullptr) runtime->set_op_fallback(std::make_unique<OpFallback>(std::move(cpu)));
-  runtime->set_fake_holes(std::move(fake_holes));
   open.entries.push_back({.kind = kind, .index = index, .options = options, .runtime = runtime});
   return runtime;
 }

@@ -30,7 +30,6 @@ struct DeviceOptions {
   bool validate = false;             // every launch is checked for what it touches: slow
   std::string trace_file = {};       // where to write what ran when, for Chrome's trace viewer; empty: nowhere
   bool cpu_fallback = false;         // the CPU runs the ops that the device lacks, with copies there and back: slow (op_fallback.h)
-  std::string fake_holes = {};       // for tests: ops treated as unsupported (FakeHoles::parse)
 
   friend bool operator==(const DeviceOptions&, const DeviceOptions&) = default;
 };
@@ -99,10 +98,8 @@ class Runtime {
 
   // Runs the ops that this device does not support; nullptr: they are refused.
   [[nodiscard]] OpFallback* op_fallback() const noexcept { return op_fallback_.get(); }
-  [[nodiscard]] bool has_fake_hole(OpId op, DType dtype) const noexcept { return fake_holes_.contains(op, dtype); }
-  // Before the device is used: DeviceOptions::cpu_fallback and fake_holes do it.
+  // Before the device is used: DeviceOptions::cpu_fallback does it.
   void set_op_fallback(std::unique_ptr<OpFallback> fallback) noexcept { op_fallback_ = std::move(fallback); }
-  void set_fake_holes(FakeHoles holes) noexcept { fake_holes_ = std::move(holes); }
 
  protected:
   // Gives back what program() and constant() made; for destructors, as both need the device.
@@ -110,7 +107,6 @@ class Runtime {
 
  private:
   std::unique_ptr<OpFallback> op_fallback_;
-  FakeHoles fake_holes_;
   ProgramTable programs_;
   std::mutex constants_mutex_;
   std::vector<std::pair<ProgramKey, std::unique_ptr<Buffer>>> constants_;

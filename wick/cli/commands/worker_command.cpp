@@ -173,9 +173,8 @@ int run_worker(Console& console, const Arguments& arguments) {
     check_fakes(console, strict, device.is_explicit);
     options.requested_device = device.location.to_string();
     const auto open_device = [&] {
-      return Device::open_requested(
-          device.location, {.threads = options.threads, .cache_directory = console.cache_directory, .fake_holes = console.fake_holes},
-          FakeProbe::parse(console.fake_probe));
+      return Device::open_requested(device.location, {.threads = options.threads, .cache_directory = console.cache_directory},
+                                    FakeProbe::parse(console.fake_probe));
     };
     if (serving.is_asked_for()) {
       serving.adapters = options.adapters;

@@ -44,18 +44,13 @@ class Operands {
   size_t count_ = 0;
 };
 
-// `implementation`, and for tests none where a hole is faked.
-OpFunction found(const Runtime& runtime, OpId op, int kind, DType dtype) noexcept {
-  return runtime.has_fake_hole(op, dtype) ? nullptr : implementation(runtime, op, kind, dtype);
-}
-
 bool has_reference(const Runtime& runtime, OpId op, DType dtype) noexcept {
   return runtime.caps().host_memory && rule(op).reference != nullptr && is_readable(dtype);
 }
 
 // What a device in host memory runs an op with; nullptr: nothing.
 OpFunction on_host(const Runtime& runtime, OpId op, int kind, DType dtype) noexcept {
-  if (const OpFunction function = found(runtime, op, kind, dtype)) return function;
+  if (const OpFunction function = implementation(runtime, op, kind, dtype)) return function;
   return has_reference(runtime, op, dtype) ? run_reference : nullptr;
 }
 
@@ -90,7 +85,7 @@ OpFunction implementation(const Runtime& runtime, OpId op, int kind, DType dtype
 
 Support support(const Device& device, OpId op, DType dtype, int kind) noexcept {
   const Runtime& runtime = device.runtime();
-  if (found(runtime, op, kind, dtype) != nullptr) {
+  if (implementation(runtime, op, kind, dtype) != nullptr) {
     return runtime.override_for(op, kind, dtype) != nullptr ? Support::native : Support::kernel;
   }
   if (has_reference(runtime, op, dtype)) return Support::reference;
@@ -122,7 +117,7 @@ void dispatch(OpId op, const void* params, std::span<const Tensor* const> inputs
   const OpScope scope(call);
   const int kind = kind_of(op, params);
   if (OpCounts::active()) OpCounts::note(device.kind(), op, defining.dtype(), support(device, op, defining.dtype(), kind));
-  if (const OpFunction function = found(device.runtime(), op, kind, defining.dtype())) return function(call);
+  if (const OpFunction function = implementation(device.runtime(), op, kind, defining.dtype())) return function(call);
   run_elsewhere(call, device, kind, defining.dtype());
 }
 
