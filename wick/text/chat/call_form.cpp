@@ -323,7 +323,11 @@ OutputFormat of_each(const std::string& tools, const std::string& only, const Ma
 
 OutputFormat calls_of_form(const CallForm& form, const std::string& tools, const std::string& only, bool parallel) {
   OutputFormat call = of_each(tools, only, [&](const std::string& name, const Json& schema) { return one_call(form, name, schema); });
-  if (parallel && form.parallel) call = {.kind = Kind::repeated, .parts = {std::move(call), text_of(form.between, form.is_object)}};
+  if (parallel && form.parallel) {
+    // Models write calls on lines of their own where their template joins them.
+    OutputFormat between = form.between.empty() ? pattern(kBlanks) : text_of(form.between, form.is_object);
+    call = {.kind = Kind::repeated, .parts = {std::move(call), std::move(between)}};
+  }
   std::vector<OutputFormat> parts;
   add_text(form.begin, form.is_object, parts);
   parts.push_back(std::move(call));

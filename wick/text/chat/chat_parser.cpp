@@ -96,8 +96,10 @@ class ChatParser::Machine {
   // A mark that came as a token.
   void token_mark(const std::string& mark);
   void step(char byte);
-  // Whether what follows a call may go on so.
+  // Whether what follows a call may go on with this mark.
   [[nodiscard]] bool belongs_after(const std::string& mark) const;
+  // Whether a text after a call begins another one; with `first`, after the mark that begins all calls.
+  [[nodiscard]] CallBeginning next_call(std::string_view text, bool first) const;
   // Looks at what is held back, until more is needed to know what it is.
   void settle();
   [[nodiscard]] Found find_mark(const TextMark*& found) const;
@@ -213,6 +215,10 @@ void ChatParser::Machine::token_mark(const std::string& mark) {
 
 bool ChatParser::Machine::belongs_after(const std::string& mark) const {
   const auto begins_so = [&](const std::string& text) { return text.starts_with(mark); };
+  // A mark in the middle of a call's beginning, such as the one that ends the name.
+  for (const bool first : {false, true}) {
+    if (!pending_.empty() && next_call(pending_ + mark, first).state != CallBeginning::State::none) return true;
+  }
   return std::any_of(leftovers_.begin(), leftovers_.end(), begins_so) ||
          (form_ != nullptr && (begins_so(form_->begin) || begins_so(form_->call_begin)));
 }
@@ -402,6 +408,11 @@ void ChatParser::Machine::call_byte(char byte) {
   if (progress == CallReader::Progress::behind) step(byte);
 }
 
+CallBeginning ChatParser::Machine::next_call(std::string_view text, bool first) const {
+  if (form_ == nullptr || syntax_->harmony || (first && form_->begin.empty())) return {};
+  return match_beginning(*form_, text, {.first = first, .names = any_name_ ? nullptr : &schemas_});
+}
+
 // Behind a call: what the form has between two and at the end, and another call.
 void ChatParser::Machine::settle_after() {
   while (!pending_.empty() && state_ == State::after) {
@@ -416,9 +427,7 @@ void ChatParser::Machine::settle_after() {
       maybe = maybe || (leftover.size() > pending_.size() && leftover.starts_with(pending_));
     }
     for (const bool first : {false, true}) {
-      if (syntax_->harmony || (first && form_->begin.empty())) continue;
-      const bool any_name = any_name_;
-      CallBeginning next = match_beginning(*form_, pending_, {.first = first, .names = any_name ? nullptr : &schemas_});
+      CallBeginning next = next_call(pending_, first);
       if (next.state == CallBeginning::State::found) return begin(*form_, std::move(next));
       maybe = maybe || next.state == CallBeginning::State::maybe;
     }
