@@ -93,7 +93,7 @@ struct Architecture {
   bool experts = false;                                      // may be a mixture of experts
   // Some layers keep a state in the place of keys and values, or beside them: they may have no heads, and no feed-forward part.
   bool recurrent = false;
-  bool encoder = false;                                      // DecoderSpec::encoder
+  bool encoder = false;  // DecoderSpec::encoder
   // The scales that GGUF files give for matrices of feed-forward parts count. For others they do for NVFP4 alone, as in llama.cpp.
   bool scaled_feed_forward = false;
   // Keys that it reads beyond the shared ones, and other meanings of these.
