@@ -1,0 +1,211 @@
+// config.json by canonical keys: what differs from layer to layer, and sizes that are computed from others.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wick/base/fail.h"
+#include "wick/base/json.h"
+#include "wick/base/log.h"
+#include "wick/model/checkpoint/hugging_face.h"
+#include "wick/model/checkpoint/hugging_face_translator.h"
+
+namespace wick {
+namespace {
+
+// More layers than any model has.
+constexpr uint64_t kMaxConfigLayers = 1 << 12;
+
+// What a layer of a recurrent architecture does.
+enum class LayerKind { attention, recurrent, feed_forward };
+
+std::optional<LayerKind> layer_kind_of(std::string_view word) {
+  if (word == "full_attention" || word == "attention" || word == "*") return LayerKind::attention;
+  if (word == "conv" || word == "mamba" || word == "linear_attention" || word == "M") return LayerKind::recurrent;
+  if (word == "mlp" || word == "-") return LayerKind::feed_forward;
+  return std::nullopt;
+}
+
+}  // namespace
+
+// Lists are read where they are not the usual ones, which GGUF files leave out; a list counts more than a number.
+void ConfigTranslator::translate_layer_flags(const ConfigRow& row, const Json& value) {
+  if (value.is_null() || (value.is_array() && value.empty())) return;
+  const auto usual = static_cast<uint64_t>(row.neutral);
+  std::vector<bool> flags;
+  if (value.is_array()) {
+    for (const Json& flag : value) {
+      const std::optional<double> number = number_of(flag);
+      if (number != 0 && number != 1) refuse(std::string(row.key), shown(value), "a list of 0 and 1, one for each layer, is needed");
+      flags.push_back(number == 1);
+    }
+  } else {
+    const uint64_t period = whole_number(std::string(row.key), value);
+    const Json* layers = find("num_hidden_layers");
+    if (has(row.canonical) || layers == nullptr) return;
+    const uint64_t count = std::min(whole_number("num_hidden_layers", *layers), kMaxConfigLayers);
+    for (uint64_t layer = 0; layer < count; ++layer) flags.push_back((layer + 1) % period != 0);
+  }
+  bool is_usual = true;
+  for (size_t layer = 0; layer < flags.size(); ++layer) is_usual = is_usual && flags[layer] == ((layer + 1) % usual != 0);
+  if (is_usual) {
+    std::erase_if(result_.metadata, [&](const auto& entry) { return entry.first == canonical_key(row.canonical); });
+    return;
+  }
+  add_flags(row.canonical, std::string(row.key), flags);
+}
+
+// Qwen 2.5's way to contexts beyond what it was trained on (An et al. 2024): within the first chunk its scores are the usual ones.
+void ConfigTranslator::translate_dual_chunks() {
+  const char* const name = "dual_chunk_attention_config";
+  const Json* config = find(name);
+  if (config == nullptr || says_nothing(*config)) return;
+  if (!config->is_object()) refuse(name, shown(*config), "an object is needed");
+  const double chunk = positive(name, *config, "chunk_size"), local = positive(name, *config, "local_size");
+  if (chunk <= local) refuse(std::string(name) + ".chunk_size", shown(config->at("chunk_size")), "it must be above local_size");
+  const GgufValue* context = result_.find(canonical_key("context_length"));
+  const auto within = static_cast<uint64_t>(chunk - local);
+  if (context == nullptr || as_uint(*context).value_or(0) <= within) return;
+  log_warning("{}: {}{} is not computed: the context ends at {} tokens, where attention by chunks would begin", name_, prefix_, name,
+              within);
+  add("context_length", std::string(name) + ".chunk_size", {within});
+}
+
+// Which layers attend: GGUF files say it by key/value heads of each, and by feed-forward widths where a layer is one thing alone.
+void ConfigTranslator::translate_layer_kinds() {
+  const Json* heads = find("num_attention_heads");
+  if (heads == nullptr) return;
+  const auto kv_heads =
+      static_cast<int32_t>(find("num_key_value_heads") == nullptr ? whole_number("num_attention_heads", *heads)
+                                                                  : whole_number("num_key_value_heads", *find("num_key_value_heads")));
+  std::string origin;
+  std::vector<LayerKind> kinds;
+  const auto add_kind = [&](const std::string& key, const Json& value, std::string_view word) {
+    const std::optional<LayerKind> kind = layer_kind_of(word);
+    if (!kind) refuse(key, shown(value), "this version knows full_attention, attention, conv, mamba, linear_attention and mlp for a layer");
+    kinds.push_back(*kind);
+  };
+  const Json* layers = find("num_hidden_layers");
+  const Json* pattern = find("hybrid_override_pattern");
+  for (const char* key : {"layer_types", "layers_block_type"}) {
+    const Json* types = find(key);
+    if (types == nullptr || !kinds.empty()) continue;
+    if (!types->is_array()) refuse(key, shown(*types), "a list is needed");
+    origin = key;
+    for (const Json& type : *types) add_kind(key, type, type.is_string() ? type.get_ref<const std::string&>() : "");
+  }
+  if (kinds.empty() && pattern != nullptr && pattern->is_string()) {
+    origin = "hybrid_override_pattern";
+    for (const char letter : pattern->get_ref<const std::string&>()) add_kind(origin, *pattern, std::string_view(&letter, 1));
+  }
+  if (const Json* full = find("full_attn_idxs"); kinds.empty() && full != nullptr && layers != nullptr) {
+    origin = "full_attn_idxs";
+    kinds.assign(std::min(whole_number("num_hidden_layers", *layers), kMaxConfigLayers), LayerKind::recurrent);
+    if (!full->is_array()) refuse(origin, shown(*full), "a list is needed");
+    for (const Json& index : *full) {
+      const bool fits = index.is_number_unsigned() && index.get<uint64_t>() < kinds.size();
+      if (!fits) refuse(origin, shown(*full), fmt::format("numbers of the {} layers are needed", kinds.size()));
+      kinds[index.get<size_t>()] = LayerKind::attention;
+    }
+  }
+  if (kinds.empty()) return;
+  if (layers != nullptr && whole_number("num_hidden_layers", *layers) != kinds.size()) {
+    refuse(origin, fmt::format("{} layers", kinds.size()), fmt::format("num_hidden_layers = {}", shown(*layers)));
+  }
+  if (layers == nullptr) add("block_count", origin, {static_cast<uint64_t>(kinds.size())});
+  const bool single = std::find(kinds.begin(), kinds.end(), LayerKind::feed_forward) != kinds.end() || origin == "layers_block_type" ||
+                      origin == "hybrid_override_pattern";
+  std::vector<int32_t> kv_heads_of, widths;
+  const Json* width = find("intermediate_size");
+  for (const LayerKind kind : kinds) {
+    kv_heads_of.push_back(kind == LayerKind::attention ? kv_heads : 0);
+    if (single && width != nullptr) {
+      widths.push_back(kind == LayerKind::feed_forward ? static_cast<int32_t>(whole_number("intermediate_size", *width)) : 0);
+    }
+  }
+  add_sizes("attention.head_count_kv", origin, kv_heads_of);
+  if (!widths.empty()) add_sizes("feed_forward_length", origin, widths);
+}
+
+// The inner size of Mamba 2's layers, which configurations give by heads; and a range of time steps that is no range.
+void ConfigTranslator::translate_state_sizes() {
+  if (const Json* limit = find("time_step_limit")) {
+    const bool open = limit->is_array() && limit->size() == 2 && number_of(limit->at(0)) == 0 && !limit->at(1).is_number();
+    if (!open) refuse("time_step_limit", shown(*limit), "this version runs what does not limit the steps, [0, Infinity]");
+  }
+  // transformers writes its version where it saves a model: it is what that version computed. Published models have been trained with
+  // groups.
+  if (const Json* version = find("transformers_version"); version != nullptr && version->is_string()) {
+    const auto& text = version->get_ref<const std::string&>();
+    int minor = -1;
+    if (text.starts_with("5.")) std::from_chars(text.data() + 2, text.data() + text.size(), minor);
+    constexpr int kLastWhole = 17;
+    result_.whole_state_norm = result_.architecture->hugging_face.state_norm_by_version && minor >= 0 && minor <= kLastWhole;
+  }
+  if (has_own_row("position_embedding_type")) {
+    const Json* type = find("position_embedding_type");
+    add("rope.scaling.finetuned", "position_embedding_type", {type != nullptr && *type == "rope"});
+  }
+  // Where no experts are chosen, those that all tokens share are the feed-forward part.
+  if (const uint64_t shared = added("expert_shared_feed_forward_length"); shared > 0 && added("expert_count") == 0) {
+    add("feed_forward_length", result_.origins[canonical_key("expert_shared_feed_forward_length")], {shared});
+  }
+  const uint64_t heads = added("ssm.time_step_rank"), head_dim = added("ssm.head_dim");
+  if (heads > 0 && head_dim > 0 && heads < kSizeLimit && head_dim < kSizeLimit)
+    add("ssm.inner_size", result_.origins[canonical_key("ssm.head_dim")], {heads * head_dim});
+  std::erase_if(result_.metadata, [&](const auto& entry) { return entry.first == canonical_key("ssm.head_dim"); });
+}
+
+void ConfigTranslator::translate_adjusted_width() {
+  if (!result_.architecture->hugging_face.adjusts_width) return;
+  const Json* adjust = find("block_auto_adjust_ff_dim");
+  if (adjust != nullptr && *adjust == false) return;
+  const char* key = find("block_ff_dim") != nullptr ? "block_ff_dim" : "intermediate_size";
+  const Json* width = find(key);
+  if (width == nullptr) return;
+  const uint64_t said = whole_number(key, *width);
+  const double factor = find("block_ffn_dim_multiplier") == nullptr ? 1 : positive("", json_, "block_ffn_dim_multiplier");
+  const uint64_t multiple = find("block_multiple_of") == nullptr ? 256 : whole_number("block_multiple_of", *find("block_multiple_of"));
+  const double scaled = std::floor(factor * static_cast<double>(2 * said / 3));
+  if (!(scaled >= 1) || scaled > 1e9) refuse("block_ffn_dim_multiplier", fmt::format("{}", factor), "the width is out of range");
+  add("feed_forward_length", key, {(static_cast<uint64_t>(scaled) + multiple - 1) / multiple * multiple});
+}
+
+void ConfigTranslator::translate_windows() {
+  const char* const name = has_own_row("local_attention") ? "local_attention" : "sliding_window";
+  const Json* window = find(name);
+  const Json* use = find("use_sliding_window");
+  if (window == nullptr || (use != nullptr && *use == false)) {
+    // Said, and none: that is not what a missing key means.
+    if (json_.contains(name)) add_number("attention.sliding_window", name, 0);
+    return;
+  }
+  if (number_of(*window) == 0) refuse(name, shown(*window), "a number of positions is needed, or null for no window");
+  add_json("attention.sliding_window", name, *window);
+  const char* const canonical = "attention.sliding_window_pattern";
+  if (const Json* types = find("layer_types")) {
+    if (!types->is_array()) refuse("layer_types", shown(*types), "a list is needed");
+    std::vector<bool> flags;
+    for (const Json& type : *types) {
+      if (type != "sliding_attention" && type != "full_attention") {
+        refuse("layer_types", shown(type), "this version knows full_attention and sliding_attention");
+      }
+      flags.push_back(type == "sliding_attention");
+    }
+    return add_flags(canonical, "layer_types", flags);
+  }
+  if (const Json* pattern = find("sliding_window_pattern")) return add_json(canonical, "sliding_window_pattern", *pattern);
+  // Qwen's: the first layers have no window.
+  const Json* full = has_own_row("max_window_layers") ? nullptr : find("max_window_layers");
+  const Json* layers = find("num_hidden_layers");
+  if (use == nullptr || full == nullptr || layers == nullptr || !full->is_number_unsigned() || !layers->is_number_unsigned()) return;
+  if (layers->get<uint64_t>() > kMaxConfigLayers) return;
+  std::vector<bool> flags;
+  for (uint64_t layer = 0; layer < layers->get<uint64_t>(); ++layer) flags.push_back(layer >= full->get<uint64_t>());
+  add_flags(canonical, "max_window_layers", flags);
+}
+
+}  // namespace wick
