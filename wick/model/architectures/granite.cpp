@@ -1,6 +1,7 @@
 // Granite 3 and 4: Llama's layers, some with experts, with factors for the embedding, the residual stream, the scores and the logits. Of
 // Granite 4, most layers are Mamba 2's in the place of attention.
 #include "wick/model/architectures/rows.h"
+#include "wick/model/architectures/state_space_rows.h"
 
 namespace wick {
 namespace {
@@ -40,51 +41,8 @@ DecoderSpec describe_granite_hybrid(const ModelConfig& config) {
   });
 }
 
-constexpr KeyRule kGraniteHybridKeys[] = {{"embedding_scale"},        {"residual_scale"},     {"logit_scale"},
-                                          {"rope.scaling.finetuned"}, {"ssm.conv_kernel"},    {"ssm.inner_size"},
-                                          {"ssm.state_size"},         {"ssm.time_step_rank"}, {"ssm.group_count"}};
-constexpr std::string_view kGraniteHybridClasses[] = {"GraniteMoeHybridForCausalLM"};
-constexpr ConfigRow kGraniteHybridConfig[] = {
-    {"embedding_multiplier", ConfigRow::Use::read, "embedding_scale"},
-    {"residual_multiplier", ConfigRow::Use::read, "residual_scale"},
-    {"attention_multiplier", ConfigRow::Use::read, "attention.scale"},
-    {"logits_scaling", ConfigRow::Use::read, "logit_scale"},
-    {"num_local_experts", ConfigRow::Use::read, "expert_count"},
-    {"num_experts_per_tok", ConfigRow::Use::read, "expert_used_count"},
-    {"shared_intermediate_size", ConfigRow::Use::read, "expert_shared_feed_forward_length"},
-    {"position_embedding_type", ConfigRow::Use::only_text, "rope nope"},  // read with the sizes of states
-    {"normalization_function", ConfigRow::Use::only_text, "rmsnorm"},
-    {"mamba_n_heads", ConfigRow::Use::read, "ssm.time_step_rank"},
-    {"mamba_d_head", ConfigRow::Use::read, "ssm.head_dim"},
-    {"mamba_d_state", ConfigRow::Use::read, "ssm.state_size"},
-    {"mamba_d_conv", ConfigRow::Use::read, "ssm.conv_kernel"},
-    {"mamba_n_groups", ConfigRow::Use::read, "ssm.group_count"},
-    {"mamba_expand", ConfigRow::Use::harmless},  // heads · d_head
-    {"mamba_chunk_size", ConfigRow::Use::harmless},
-    {"mamba_conv_bias", ConfigRow::Use::harmless},  // the tensors tell
-    {"mamba_proj_bias", ConfigRow::Use::only_value},
-    {"layers_block_type", ConfigRow::Use::harmless},  // read with the kinds of layers
-};
-constexpr TensorRow kGraniteHybridTensors[] = {
-    {"model.layers.{}.block_sparse_moe.router.layer.weight", "blk.{}.ffn_gate_inp.weight"},
-    {"model.layers.{}.block_sparse_moe.input_linear.weight", "blk.{}.ffn_gate_exps.weight", StoredForm::halves,
-     "blk.{}.ffn_up_exps.weight"},
-    {"model.layers.{}.block_sparse_moe.output_linear.weight", "blk.{}.ffn_down_exps.weight"},
-    {"model.layers.{}.shared_mlp.input_linear.weight", "blk.{}.ffn_gate_shexp.weight", StoredForm::halves, "blk.{}.ffn_up_shexp.weight"},
-    {"model.layers.{}.shared_mlp.output_linear.weight", "blk.{}.ffn_down_shexp.weight"},
-    {"model.layers.{}.mamba.in_proj.weight", "blk.{}.ssm_in.weight"},
-    {"model.layers.{}.mamba.conv1d.weight", "blk.{}.ssm_conv1d.weight", StoredForm::kernels},
-    {"model.layers.{}.mamba.conv1d.bias", "blk.{}.ssm_conv1d.bias"},
-    {"model.layers.{}.mamba.dt_bias", "blk.{}.ssm_dt.bias"},
-    {"model.layers.{}.mamba.A_log", "blk.{}.ssm_a", StoredForm::minus_exp},
-    {"model.layers.{}.mamba.D", "blk.{}.ssm_d", StoredForm::column},
-    {"model.layers.{}.mamba.norm.weight", "blk.{}.ssm_norm.weight", StoredForm::state_norm},
-    {"model.layers.{}.mamba.out_proj.weight", "blk.{}.ssm_out.weight"},
-};
-
 constexpr KeyRule kGraniteKeys[] = {{"embedding_scale"}, {"residual_scale"}, {"logit_scale"}};
 constexpr std::string_view kGraniteClasses[] = {"GraniteForCausalLM"};
-constexpr std::string_view kGraniteMoeClasses[] = {"GraniteMoeForCausalLM", "GraniteMoeSharedForCausalLM"};
 constexpr ConfigRow kGraniteConfig[] = {
     {"embedding_multiplier", ConfigRow::Use::read, "embedding_scale"},
     {"residual_multiplier", ConfigRow::Use::read, "residual_scale"},
@@ -92,15 +50,13 @@ constexpr ConfigRow kGraniteConfig[] = {
     {"logits_scaling", ConfigRow::Use::read, "logit_scale"},
 };
 
-constexpr ConfigRow kGraniteMoeConfig[] = {
-    {"embedding_multiplier", ConfigRow::Use::read, "embedding_scale"},
-    {"residual_multiplier", ConfigRow::Use::read, "residual_scale"},
-    {"attention_multiplier", ConfigRow::Use::read, "attention.scale"},
-    {"logits_scaling", ConfigRow::Use::read, "logit_scale"},
+constexpr std::string_view kGraniteMoeClasses[] = {"GraniteMoeForCausalLM", "GraniteMoeSharedForCausalLM"};
+constexpr ConfigRow kGraniteExpertsConfig[] = {
     {"num_local_experts", ConfigRow::Use::read, "expert_count"},
     {"num_experts_per_tok", ConfigRow::Use::read, "expert_used_count"},
     {"shared_intermediate_size", ConfigRow::Use::read, "expert_shared_feed_forward_length"},
 };
+constexpr auto kGraniteMoeConfig = joined(kGraniteConfig, kGraniteExpertsConfig);
 constexpr TensorRow kGraniteMoeTensors[] = {
     {"model.layers.{}.block_sparse_moe.router.layer.weight", "blk.{}.ffn_gate_inp.weight"},
     {"model.layers.{}.block_sparse_moe.input_linear.weight", "blk.{}.ffn_gate_exps.weight", StoredForm::halves,
@@ -109,6 +65,20 @@ constexpr TensorRow kGraniteMoeTensors[] = {
     {"model.layers.{}.shared_mlp.input_linear.weight", "blk.{}.ffn_gate_shexp.weight", StoredForm::halves, "blk.{}.ffn_up_shexp.weight"},
     {"model.layers.{}.shared_mlp.output_linear.weight", "blk.{}.ffn_down_shexp.weight"},
 };
+
+constexpr KeyRule kGraniteHybridOwnKeys[] = {{"rope.scaling.finetuned"}};
+constexpr auto kGraniteHybridKeys = joined(kGraniteKeys, kStateSpaceKeys, kGraniteHybridOwnKeys);
+constexpr std::string_view kGraniteHybridClasses[] = {"GraniteMoeHybridForCausalLM"};
+constexpr ConfigRow kGraniteHybridOwnConfig[] = {
+    {"position_embedding_type", ConfigRow::Use::only_text, "rope nope"},  // read with the sizes of states
+    {"normalization_function", ConfigRow::Use::only_text, "rmsnorm"},
+    {"layers_block_type", ConfigRow::Use::harmless},  // read with the kinds of layers
+};
+constexpr auto kGraniteHybridConfig = joined(kGraniteConfig, kGraniteExpertsConfig, kMambaConfig, kGraniteHybridOwnConfig);
+constexpr TensorRow kGraniteHybridOwnTensors[] = {
+    {"model.layers.{}.mamba.norm.weight", "blk.{}.ssm_norm.weight", StoredForm::state_norm},
+};
+constexpr auto kGraniteHybridTensors = joined(kGraniteMoeTensors, kMambaTensors, kGraniteHybridOwnTensors);
 
 }  // namespace
 

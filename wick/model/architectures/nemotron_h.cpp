@@ -1,5 +1,6 @@
 // Nemotron-H: each layer is one thing alone, Mamba 2, attention without positions, or a feed-forward part (NVIDIA 2025).
 #include "wick/model/architectures/rows.h"
+#include "wick/model/architectures/state_space_rows.h"
 
 namespace wick {
 namespace {
@@ -19,36 +20,25 @@ DecoderSpec describe_nemotron_h(const ModelConfig& config) {
   });
 }
 
-constexpr KeyRule kNemotronHKeys[] = {{"ssm.conv_kernel"},    {"ssm.inner_size"},  {"ssm.state_size"},
-                                      {"ssm.time_step_rank"}, {"ssm.group_count"}, {"ssm.time_step_min"}};
+constexpr KeyRule kNemotronHOwnKeys[] = {{"ssm.time_step_min"}};
+constexpr auto kNemotronHKeys = joined(kStateSpaceKeys, kNemotronHOwnKeys);
 constexpr std::string_view kNemotronHClasses[] = {"NemotronHForCausalLM"};
-constexpr ConfigRow kNemotronHConfig[] = {
-    {"layer_norm_epsilon", ConfigRow::Use::read, "attention.layer_norm_rms_epsilon"},
+constexpr ConfigRow kNemotronHOwnConfig[] = {
     {"attention_head_dim", ConfigRow::Use::read, "attention.key_length"},
     {"mlp_hidden_act", ConfigRow::Use::read, "hidden_act"},
     {"mamba_hidden_act", ConfigRow::Use::only_text, "silu swish"},
     {"mamba_num_heads", ConfigRow::Use::read, "ssm.time_step_rank"},
     {"mamba_head_dim", ConfigRow::Use::read, "ssm.head_dim"},
     {"ssm_state_size", ConfigRow::Use::read, "ssm.state_size"},
-    {"conv_kernel", ConfigRow::Use::read, "ssm.conv_kernel"},
-    {"n_groups", ConfigRow::Use::read, "ssm.group_count"},
-    {"use_bias", ConfigRow::Use::only_value},
     {"mamba_proj_bias", ConfigRow::Use::only_value},
-    {"use_conv_bias", ConfigRow::Use::harmless},            // the tensors tell
     {"layers_block_type", ConfigRow::Use::harmless},        // read with the kinds of layers
     {"hybrid_override_pattern", ConfigRow::Use::harmless},  // the same
     {"mtp_layers_block_type", ConfigRow::Use::harmless},
     {"num_nextn_predict_layers", ConfigRow::Use::only_value},
-    {"expand", ConfigRow::Use::harmless},
-    {"chunk_size", ConfigRow::Use::harmless},
     {"mamba_ssm_cache_dtype", ConfigRow::Use::harmless},
     {"use_mamba_kernels", ConfigRow::Use::harmless},
     {"num_logits_to_keep", ConfigRow::Use::harmless},
-    {"rescale_prenorm_residual", ConfigRow::Use::harmless},
-    {"residual_in_fp32", ConfigRow::Use::harmless},
     {"time_step_min", ConfigRow::Use::read, "ssm.time_step_min"},
-    {"time_step_max", ConfigRow::Use::harmless},
-    {"time_step_floor", ConfigRow::Use::harmless},
     // Of layers with experts, which are refused as a kind of layer.
     {"moe_intermediate_size", ConfigRow::Use::harmless},
     {"moe_shared_expert_intermediate_size", ConfigRow::Use::harmless},
@@ -63,25 +53,16 @@ constexpr ConfigRow kNemotronHConfig[] = {
     {"routed_scaling_factor", ConfigRow::Use::harmless},
     {"NemotronHForCausalLM", ConfigRow::Use::of_class, "attention.layer_norm_rms_epsilon", 1e-5},
 };
-constexpr TensorRow kNemotronHTensors[] = {
-    {"backbone.embeddings.weight", "token_embd.weight"},
-    {"backbone.norm_f.weight", "output_norm.weight"},
-    {"backbone.layers.{}.norm.weight", "blk.{}.attn_norm.weight"},
+constexpr TensorRow kNemotronHOwnTensors[] = {
     {"backbone.layers.{}.mixer.q_proj.weight", "blk.{}.attn_q.weight"},
     {"backbone.layers.{}.mixer.k_proj.weight", "blk.{}.attn_k.weight"},
     {"backbone.layers.{}.mixer.v_proj.weight", "blk.{}.attn_v.weight"},
     {"backbone.layers.{}.mixer.o_proj.weight", "blk.{}.attn_output.weight"},
     {"backbone.layers.{}.mixer.up_proj.weight", "blk.{}.ffn_up.weight"},
     {"backbone.layers.{}.mixer.down_proj.weight", "blk.{}.ffn_down.weight"},
-    {"backbone.layers.{}.mixer.in_proj.weight", "blk.{}.ssm_in.weight"},
-    {"backbone.layers.{}.mixer.conv1d.weight", "blk.{}.ssm_conv1d.weight", StoredForm::kernels},
-    {"backbone.layers.{}.mixer.conv1d.bias", "blk.{}.ssm_conv1d.bias"},
-    {"backbone.layers.{}.mixer.dt_bias", "blk.{}.ssm_dt.bias"},
-    {"backbone.layers.{}.mixer.A_log", "blk.{}.ssm_a", StoredForm::minus_exp},
-    {"backbone.layers.{}.mixer.D", "blk.{}.ssm_d", StoredForm::column},
-    {"backbone.layers.{}.mixer.norm.weight", "blk.{}.ssm_norm.weight", StoredForm::state_norm},
-    {"backbone.layers.{}.mixer.out_proj.weight", "blk.{}.ssm_out.weight"},
 };
+constexpr auto kNemotronHConfig = joined(kMixerConfig, kNemotronHOwnConfig);
+constexpr auto kNemotronHTensors = joined(kMixerTensors, kNemotronHOwnTensors);
 
 }  // namespace
 

@@ -1,6 +1,9 @@
 // The rows of the table of architectures: each is defined in a file of its own, or in that of its kin.
 #pragma once
 
+#include <array>
+#include <cstddef>
+
 #include "wick/model/architectures/architecture.h"
 #include "wick/model/checkpoint/model_config.h"
 
@@ -74,5 +77,17 @@ namespace wick {
 #define WICK_DECLARE_ARCHITECTURE(name) extern const Architecture name;
 WICK_ARCHITECTURES(WICK_DECLARE_ARCHITECTURE)
 #undef WICK_DECLARE_ARCHITECTURE
+
+// The rows of several tables as one table.
+template <class Row, size_t... sizes>
+[[nodiscard]] constexpr std::array<Row, (sizes + ...)> joined(const Row (&... tables)[sizes]) {
+  std::array<Row, (sizes + ...)> all{};
+  size_t count = 0;
+  const auto add = [&](const auto& table) {
+    for (const Row& row : table) all[count++] = row;
+  };
+  (add(tables), ...);
+  return all;
+}
 
 }  // namespace wick
