@@ -1,5 +1,5 @@
-// Models that keep states: an engine gives the tokens of each request by itself, whatever it keeps, shares, preempts and proposes; and what
-// is wrong with such a model is told in one line.
+// Recurrent models: an engine gives the tokens of each request by itself, whatever it caches, shares, preempts and proposes; a wrong model
+// gets an error of one line.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -76,7 +76,7 @@ TEST_P(RecurrentModel, APrefixIsTakenWhereItsStateIsKept) {
   const Answer second = finish(engine, engine.submit(request(longer, 5)));
   EXPECT_EQ(second.finishes[0].usage.cached_tokens, 64) << "the prompt's step ended with a block";
   EXPECT_EQ(second.only(), alone(longer, 5));
-  // The keys of the first block are there, and the state behind it is not.
+  // The keys of the first block are cached; the state after it is not.
   std::vector<TokenId> shorter(prompt.begin(), prompt.begin() + 40);
   const Answer third = finish(engine, engine.submit(request(shorter, 5)));
   EXPECT_EQ(third.finishes[0].usage.cached_tokens, 0);

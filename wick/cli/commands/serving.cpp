@@ -183,7 +183,7 @@ std::string name_of(std::filesystem::path path) {
   return (std::filesystem::is_directory(path) ? path.filename() : path.stem()).string();
 }
 
-// The memory that models of --models may take together, where the file does not say: the machine's; on an accelerator what it gives.
+// The memory limit of all models of --models where the file has none: the machine's memory; 0, no limit, for an accelerator.
 uint64_t host_limit(const ServedModel& served) {
   const bool is_host = served.device_name == "auto" || served.device_name.starts_with("cpu");
   return is_host ? physical_memory_bytes() : 0;
