@@ -60,13 +60,24 @@ python_sanitized() {
 and not forked_child and not little_time"
 }
 
-# against_worker PROGRAM…: the legs server and web: programs of tests/programs that need PyPI's clients, against the worker.
-against_worker() {
+# The leg server: official clients and libraries of PyPI against the worker.
+against_clients() {
   need_python python-clients pypi-clients
+  need_python python-instructor pypi-instructor
   build dev apps/wick-worker-cpu || return 1
-  local python=build/python-clients/bin/python
+  local python=build/python-clients/bin/python other=build/python-instructor/bin/python
   [[ -x $python ]] || python=python3
-  "$python" "tests/programs/$1" build/dev/apps
+  [[ -x $other ]] || other=python3
+  "$python" tests/programs/check_clients --python "$other" build/dev/apps
+}
+
+# The leg web: the chat page in a browser.
+against_browser() {
+  need_python python-browser pypi-browser
+  build dev apps/wick-worker-cpu || return 1
+  local python=build/python-browser/bin/python
+  [[ -x $python ]] || python=python3
+  "$python" tests/programs/check_page build/dev/apps
 }
 
 # soak_worker PRESET: the legs soak-http*: random clients of the worker of that tree.
