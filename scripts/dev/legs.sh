@@ -86,6 +86,12 @@ soak_worker() {
   tests/programs/soak_server "build/$1/apps" 120
 }
 
+# soak_models: the leg soak-models: two chat models and an encoder under load, one of them unloaded and loaded again.
+soak_models() {
+  build dev apps/wick || return 1
+  tests/programs/soak_server build/dev/apps --models 60
+}
+
 # A leg whose command is a program or another function: one test, or as many as its last line counts.
 run_program() {
   local log=build/leg.log status=0
