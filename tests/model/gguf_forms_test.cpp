@@ -103,6 +103,68 @@ TEST_F(GgufForms, EachExpertMayHaveAScale) {
   expect_equal();
 }
 
+// What llama.cpp names otherwise than its other files: its readers know these names alone.
+class LlamaCppNames : public ::testing::Test {
+ protected:
+  // The file that is written of the golden's folder.
+  [[nodiscard]] GgufFile write(const char* golden, const nlohmann::json& changes = nlohmann::json::object()) const {
+    GoldenModel model = GoldenModel::read(golden);
+    model.json["config"].update(changes);
+    model.write(folder_.path() / "model");
+    write_gguf(Checkpoint::open(folder_.path() / "model"), folder_.path() / "model.gguf");
+    return GgufFile::open(folder_.path() / "model.gguf");
+  }
+  void expect_the_folders_logits() const {
+    const std::vector<int32_t> tokens = {1, 5, 9, 40, 2, 17};
+    const std::vector<float> want = precise_logits(folder_.path() / "model", tokens);
+    const std::vector<float> got = precise_logits(folder_.path() / "model.gguf", tokens);
+    ASSERT_EQ(got.size(), want.size());
+    for (size_t index = 0; index < want.size(); ++index) ASSERT_NEAR(got[index], want[index], 1e-5) << index;
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(LlamaCppNames, FalconH1sNormOfTheFeedForwardPartHasNoEnd) {
+  const GgufFile file = write("falcon-h1");
+  EXPECT_NE(file.find_tensor("blk.0.ffn_norm"), nullptr);
+  EXPECT_EQ(file.find_tensor("blk.0.ffn_norm.weight"), nullptr);
+  expect_the_folders_logits();
+}
+
+TEST_F(LlamaCppNames, NemotronHHasBothEpsilons) {
+  const GgufFile file = write("nemotron-h");
+  for (const char* name : {"layer_norm_epsilon", "layer_norm_rms_epsilon"})
+    EXPECT_FLOAT_EQ(static_cast<float>(file.find_float(std::string("nemotron_h.attention.") + name).value_or(0)), 1e-5F) << name;
+}
+
+TEST_F(LlamaCppNames, EncodersHaveTheNumberOfTokenTypes) {
+  const auto bert = shared_data("data/hf-tiny/bert");
+  if (!bert) GTEST_SKIP() << kSharedDataMissing;
+  write_gguf(Checkpoint::open(*bert), folder_.path() / "bert.gguf");
+  EXPECT_EQ(GgufFile::open(folder_.path() / "bert.gguf").find_uint("tokenizer.ggml.token_type_count"), 2U);
+}
+
+TEST_F(LlamaCppNames, GroupsThatDoNotCountAreNotSaid) {
+  const GgufFile file = write("deepseek-v2-greedy");
+  EXPECT_EQ(file.find("deepseek2.expert_group_count"), nullptr);
+  EXPECT_EQ(file.find("deepseek2.expert_group_used_count"), nullptr);
+  expect_the_folders_logits();
+  EXPECT_EQ(write("deepseek-v2").find_uint("deepseek2.expert_group_count"), 4U);
+}
+
+TEST_F(LlamaCppNames, Granite4WithoutStatesIsGranite) {
+  for (const char* positions : {"rope", "nope"}) {
+    SCOPED_TRACE(positions);
+    const GgufFile file = write("granite4-attention", {{"position_embedding_type", positions}});
+    EXPECT_EQ(file.get_string("general.architecture"), "granite");
+    EXPECT_EQ(file.find_bool("granite.rope.scaling.finetuned"), std::string_view(positions) == "rope");
+    EXPECT_EQ(file.find("granite.ssm.state_size"), nullptr);
+    expect_the_folders_logits();
+  }
+  EXPECT_EQ(write("granite-hybrid").get_string("general.architecture"), "granitehybrid");
+}
+
 // Layers may have sizes of their own, which files give as arrays (OpenELM, DeciLM).
 class GgufLayerSizes : public ::testing::Test {
  protected:

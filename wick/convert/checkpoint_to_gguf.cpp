@@ -65,14 +65,35 @@ bool is_small(const CheckpointTensor& tensor) {
   return of_states || tensor.shape.rank() == 1 || tensor.name.ends_with(".bias") || tensor.name.find("ffn_gate_inp") != std::string::npos;
 }
 
+// llama.cpp's name of an architecture whose layers all attend, where it is another one.
+std::string_view gguf_architecture(const Architecture& architecture, const ModelConfig& config) {
+  if (architecture.name != "granitehybrid") return architecture.name;
+  for (int64_t layer = 0; layer < config.layers; ++layer) {
+    if (!config.attends(layer)) return architecture.name;
+  }
+  return config.keys.find_number("expert_count").value_or(0) == 0 ? "granite" : "granitemoe";
+}
+
+// llama.cpp's name of a tensor, where it is another one.
+std::string gguf_name(const Architecture& architecture, const std::string& name) {
+  constexpr std::string_view kNorm = ".ffn_norm.weight";
+  const bool bare = architecture.name == "falcon-h1" && name.ends_with(kNorm);
+  return bare ? name.substr(0, name.rfind('.')) : name;
+}
+
 class GgufConversion {
  public:
   GgufConversion(const Checkpoint& checkpoint, const Architecture& architecture)
-      : checkpoint_(checkpoint), architecture_(architecture), config_(ModelConfig::read(checkpoint, architecture)) {}
+      : checkpoint_(checkpoint),
+        architecture_(architecture),
+        config_(ModelConfig::read(checkpoint, architecture)),
+        written_prefix_(std::string(gguf_architecture(architecture, config_)) + ".") {}
 
   void write(const std::filesystem::path& path) {
     add_metadata();
-    add_tokenizer(writer_, checkpoint_, rows_of_embedding());
+    add_tokenizer(writer_, checkpoint_, rows_of("token_embd.weight"));
+    if (architecture_.encoder)
+      writer_.add_uint("tokenizer.ggml.token_type_count", static_cast<uint32_t>(std::max<int64_t>(rows_of("token_types.weight"), 1)));
     add_frequencies();
     for (const CheckpointTensor& tensor : checkpoint_.tensors()) add_tensor(tensor);
     writer_.write(path);
@@ -80,13 +101,14 @@ class GgufConversion {
 
  private:
   void add_metadata();
-  void add_value(std::string_view key, const GgufValue& value);
+  void add_value(std::string_view name, const GgufValue& value);
   void add_wanted();
   void add_sampling(std::string_view key, const GgufValue& value);
   [[nodiscard]] bool is_usual(std::string_view name, const GgufValue& value) const;
-  [[nodiscard]] int64_t rows_of_embedding() const {
-    const CheckpointTensor* embedding = checkpoint_.find_tensor("token_embd.weight");
-    return embedding == nullptr || embedding->shape.rank() == 0 ? 0 : embedding->shape[0];
+  // 0 where there is no such tensor.
+  [[nodiscard]] int64_t rows_of(std::string_view name) const {
+    const CheckpointTensor* tensor = checkpoint_.find_tensor(name);
+    return tensor == nullptr || tensor->shape.rank() == 0 ? 0 : tensor->shape[0];
   }
   void add_frequencies();
   void add_tensor(const CheckpointTensor& tensor);
@@ -98,12 +120,13 @@ class GgufConversion {
   const Checkpoint& checkpoint_;
   const Architecture& architecture_;
   ModelConfig config_;
+  std::string written_prefix_;  // of the architecture's keys in the file
   GgufWriter writer_;
   std::vector<float> divisors_;
 };
 
 void GgufConversion::add_metadata() {
-  writer_.add_string("general.architecture", architecture_.name);
+  writer_.add_string("general.architecture", written_prefix_.substr(0, written_prefix_.size() - 1));
   writer_.add_string("general.type", "model");
   const std::filesystem::path folder = checkpoint_.folder().has_filename() ? checkpoint_.folder() : checkpoint_.folder().parent_path();
   writer_.add_string("general.name", std::filesystem::weakly_canonical(folder).filename().string());
@@ -114,7 +137,10 @@ void GgufConversion::add_metadata() {
     const GgufValue& value = *checkpoint_.find(key);
     if (key.starts_with("general.sampling.")) add_sampling(key, value);
     if (!key.starts_with(prefix)) continue;
-    if (!is_usual(key.substr(prefix.size()), value)) add_value(key, value);
+    const std::string_view name = key.substr(prefix.size());
+    // Of states that no layer has.
+    if (prefix != written_prefix_ && name.starts_with("ssm.")) continue;
+    if (!is_usual(name, value)) add_value(name, value);
   }
   add_wanted();
 }
@@ -126,13 +152,18 @@ bool GgufConversion::is_usual(std::string_view name, const GgufValue& value) con
     const double usual = 1 / std::sqrt(static_cast<double>(config_.head_dim));
     return std::fabs(as_float(value).value_or(0) / usual - 1) < 1e-6;
   }
+  // DeepSeek V2's way of choosing experts that does not look at groups; llama.cpp looks at all that a file has.
+  if (name == "expert_choice" || name.starts_with("expert_group_")) {
+    return config_.keys.find_text("expert_choice") == "greedy" && config_.keys.find_number("expert_gating_func").value_or(1) == 1;
+  }
   // What tensors say there.
   if (config_.rope.scaling == RopeScaling::longrope && name == "rope.scaling.type") return true;
   return config_.rope.scaling == RopeScaling::llama3 && name.starts_with("rope.scaling.");
 }
 
-void GgufConversion::add_value(std::string_view key, const GgufValue& value) {
-  const std::string_view name = key.substr(architecture_.name.size() + 1);
+// `name`: without the architecture.
+void GgufConversion::add_value(std::string_view name, const GgufValue& value) {
+  const std::string key = written_prefix_ + std::string(name);
   const GgufValue typed = in_type_of_key(name, value);
   if (gguf_type_of_key(name)) return writer_.add(key, typed);
   if (const auto* number = std::get_if<double>(&value.value)) return writer_.add_float(key, static_cast<float>(*number));
@@ -148,7 +179,7 @@ void GgufConversion::add_wanted() {
   const std::string prefix = std::string(architecture_.name) + ".";
   const auto add = [&](const char* name, const char* source) {
     const GgufValue* value = checkpoint_.find(prefix + source);
-    if (value != nullptr && checkpoint_.find(prefix + name) == nullptr) add_value(prefix + name, *value);
+    if (value != nullptr && checkpoint_.find(prefix + name) == nullptr) add_value(name, *value);
   };
   if (checkpoint_.find(prefix + "expert_count") != nullptr) add("expert_feed_forward_length", "feed_forward_length");
   // Of the experts that all tokens share, which the tensors tell Wick.
@@ -156,11 +187,12 @@ void GgufConversion::add_wanted() {
                                    [](const CheckpointTensor& each) { return each.name.ends_with(".ffn_up_shexp.weight"); });
   const bool unsaid = checkpoint_.find(prefix + "expert_shared_feed_forward_length") == nullptr;
   if (shared != checkpoint_.tensors().end() && unsaid && shared->shape.rank() == 2) {
-    writer_.add_uint(prefix + "expert_shared_feed_forward_length", static_cast<uint32_t>(shared->shape[0]));
+    writer_.add_uint(written_prefix_ + "expert_shared_feed_forward_length", static_cast<uint32_t>(shared->shape[0]));
   }
   if (checkpoint_.find(prefix + "vocab_size") == nullptr)
-    writer_.add_uint(prefix + "vocab_size", static_cast<uint32_t>(rows_of_embedding()));
+    writer_.add_uint(written_prefix_ + "vocab_size", static_cast<uint32_t>(rows_of("token_embd.weight")));
   if (architecture_.name == "phimoe") add("attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon");
+  if (architecture_.name == "nemotron_h") add("attention.layer_norm_epsilon", "attention.layer_norm_rms_epsilon");
 }
 
 // The types that llama.cpp's converter writes.
@@ -184,7 +216,8 @@ void GgufConversion::add_tensor(const CheckpointTensor& tensor) {
   const bool permuted = is_rotated(tensor.name) && config_.rope_style != architecture_.gguf_rope;
   check_weight_dtype(tensor, checkpoint_.name());
   const DType dtype = is_small(tensor) ? DType::f32 : weight_dtype(tensor.dtype);
-  if (!permuted && dtype == tensor.dtype && !tensor.compose) return writer_.add_tensor(tensor.name, dtype, tensor.shape, tensor.data);
+  const std::string name = gguf_name(architecture_, tensor.name);
+  if (!permuted && dtype == tensor.dtype && !tensor.compose) return writer_.add_tensor(name, dtype, tensor.shape, tensor.data);
   if (permuted && architecture_.gguf_rope != RopeStyle::interleaved) {
     fail(ErrorCode::unsupported, "{}: rotated pairs that are interleaved in a folder cannot be written for {}", checkpoint_.name(),
          architecture_.name);
@@ -192,7 +225,7 @@ void GgufConversion::add_tensor(const CheckpointTensor& tensor) {
   const int64_t rows = tensor.shape.rank() == 0 ? 0 : tensor.shape[0];
   std::vector<int64_t> order;
   if (permuted) order = interleaved_rows(rows, config_.head_dim, config_.rope.dims);
-  writer_.add_tensor(tensor.name, dtype, tensor.shape, [source = &tensor, order, dtype](const GgufWriter::Sink& sink) {
+  writer_.add_tensor(name, dtype, tensor.shape, [source = &tensor, order, dtype](const GgufWriter::Sink& sink) {
     CheckpointTensor whole = source->composed();
     if (!order.empty()) whole = with_rows(whole, order);
     sink((dtype == DType::f32 ? whole.as_f32() : whole.as_weight()).data);

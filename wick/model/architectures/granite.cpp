@@ -23,7 +23,13 @@ DecoderSpec describe_with(const ModelConfig& config, const std::function<PartSpe
 }
 
 DecoderSpec describe_granite(const ModelConfig& config) {
-  return describe_with(config, [&](int64_t layer) { return PartSpec{config.attention(layer)}; });
+  // Granite 4 without Mamba 2's layers says so where it has no positions.
+  const bool rotated = config.keys.find_flag("rope.scaling.finetuned").value_or(true);
+  return describe_with(config, [&](int64_t layer) {
+    AttentionSpec attention = config.attention(layer);
+    if (!rotated) attention.rope = -1;
+    return PartSpec{attention};
+  });
 }
 
 DecoderSpec describe_granite_hybrid(const ModelConfig& config) {
@@ -41,7 +47,7 @@ DecoderSpec describe_granite_hybrid(const ModelConfig& config) {
   });
 }
 
-constexpr KeyRule kGraniteKeys[] = {{"embedding_scale"}, {"residual_scale"}, {"logit_scale"}};
+constexpr KeyRule kGraniteKeys[] = {{"embedding_scale"}, {"residual_scale"}, {"logit_scale"}, {"rope.scaling.finetuned"}};
 constexpr std::string_view kGraniteClasses[] = {"GraniteForCausalLM"};
 constexpr ConfigRow kGraniteConfig[] = {
     {"embedding_multiplier", ConfigRow::Use::read, "embedding_scale"},
@@ -66,8 +72,7 @@ constexpr TensorRow kGraniteMoeTensors[] = {
     {"model.layers.{}.shared_mlp.output_linear.weight", "blk.{}.ffn_down_shexp.weight"},
 };
 
-constexpr KeyRule kGraniteHybridOwnKeys[] = {{"rope.scaling.finetuned"}};
-constexpr auto kGraniteHybridKeys = joined(kGraniteKeys, kStateSpaceKeys, kGraniteHybridOwnKeys);
+constexpr auto kGraniteHybridKeys = joined(kGraniteKeys, kStateSpaceKeys);
 constexpr std::string_view kGraniteHybridClasses[] = {"GraniteMoeHybridForCausalLM"};
 constexpr ConfigRow kGraniteHybridOwnConfig[] = {
     {"position_embedding_type", ConfigRow::Use::only_text, "rope nope"},  // read with the sizes of states

@@ -105,13 +105,22 @@ Checkpoint::Checkpoint(Folder folder)
   index_tensors();
 }
 
+namespace {
+
+// llama.cpp's files of Falcon-H1 name the norm of the feed-forward part "blk.N.ffn_norm".
+std::string canonical_gguf_name(std::string_view name) {
+  return std::string(name) + (name.starts_with("blk.") && name.ends_with(".ffn_norm") ? ".weight" : "");
+}
+
+}  // namespace
+
 void Checkpoint::index_tensors() {
   if (gguf_ != nullptr) {
     name_ = gguf_->name();
     file_bytes_ = gguf_->file_bytes();
     tensors_.reserve(gguf_->tensors().size());
     for (const GgufTensor& tensor : gguf_->tensors()) {
-      tensors_.push_back({.name = std::string(tensor.name),
+      tensors_.push_back({.name = canonical_gguf_name(tensor.name),
                           .stored = std::string(tensor.name),
                           .dtype = tensor.dtype,
                           .shape = tensor.shape,
