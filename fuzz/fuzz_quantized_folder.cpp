@@ -15,9 +15,13 @@ volatile uint64_t sink = 0;
 
 constexpr int64_t kMaxElements = 1 << 16;
 
-wick::QuantizationConfig config_of(wick::QuantizationMethod method) {
-  wick::QuantizationConfig config{.method = method, .name = "input", .bits = 4, .group_size = 32};
-  if (method == wick::QuantizationMethod::float8) config.block_rows = 6, config.block_columns = 48;
+// `other`: other widths, groups and forms.
+wick::QuantizationConfig config_of(wick::QuantizationMethod method, bool other) {
+  wick::QuantizationConfig config{.method = method, .name = "input", .bits = other ? 8 : 4, .group_size = other ? 64 : 32};
+  if (method == wick::QuantizationMethod::float8 && !other) config.block_rows = 6, config.block_columns = 48;
+  config.zeros_less_one = !other;
+  config.divides_by_scale = other;
+  if (other && method != wick::QuantizationMethod::mlx) config.group_size = -1;
   return config;
 }
 
@@ -46,8 +50,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto stored = wick::ShardedSafetensors::of(wick::SafetensorsFile::parse(std::as_bytes(std::span(data, size)), "input"));
     using enum wick::QuantizationMethod;
     for (const auto method : {gptq, awq, packed_rows, float8, bitsandbytes, hqq, mlx, bitnet}) {
-      const wick::QuantizedFolder folder(stored, config_of(method), "input");
-      for (const wick::SafetensorsTensor& tensor : stored.tensors()) any |= read(tensor, folder);
+      for (const bool other : {false, true}) {
+        const wick::QuantizedFolder folder(stored, config_of(method, other), "input");
+        for (const wick::SafetensorsTensor& tensor : stored.tensors()) any |= read(tensor, folder);
+      }
     }
   } catch (const wick::Error& error) {
     sink = sink + std::string_view(error.what()).size();

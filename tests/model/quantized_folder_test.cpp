@@ -239,6 +239,47 @@ TEST_F(QuantizedLayouts, FloatsBitsandbytesHqqMlxAndBitNetNameWhatIsMissingOrDoe
   }
 }
 
+// Without the tensor that gives the scale, or with one of another shape, each layout names it.
+TEST_F(QuantizedLayouts, EachNamesAScaleThatIsMissingOrDoesNotFit) {
+  const std::map<std::string, std::string> scales = {
+      {"gptq4", ".scales"},
+      {"gptq4-act-order", ".scales"},
+      {"gptq4-v2", ".scales"},
+      {"gptq8", ".scales"},
+      {"awq", ".scales"},
+      {"int4", ".weight_scale"},
+      {"int8", ".weight_scale"},
+      {"fp8-block", ".weight_scale_inv"},
+      {"fp8-channel", ".weight_scale"},
+      {"nvfp4", ".weight_scale"},
+      {"nvfp4-compressed", ".weight_scale"},
+      {"mxfp4", ".weight_scale"},
+      {"mlx2", ".scales"},
+      {"mlx4", ".scales"},
+      {"mlx8", ".biases"},
+      {"nf4", ".weight.absmax"},
+      {"fp4", ".weight.absmax"},
+      {"bnb8", ".SCB"},
+      {"hqq4", ".scale"},
+      {"hqq8", ".scale"},
+      {"bitnet", ".weight_scale"},
+  };
+  for (const auto& [layout, end] : scales) {
+    SCOPED_TRACE(layout);
+    const std::string name = "m" + end;
+    const std::string missing = message(layout, [&](Parts& parts, auto&) { ASSERT_EQ(parts.erase(name), 1U); });
+    EXPECT_NE(missing.find("is missing, which belongs to"), std::string::npos) << missing;
+    EXPECT_EQ(missing.find('\n'), std::string::npos) << missing;
+    const std::string shape = message(layout, [&](Parts& parts, auto&) {
+      Stored& part = parts.at(name);
+      part.shape = {part.shape.elements() + 3};
+      part.data.resize(static_cast<size_t>(storage_bytes(part.dtype, part.shape.elements())));
+    });
+    EXPECT_NE(shape.find("'" + name + "'"), std::string::npos) << shape;
+    EXPECT_EQ(shape.find('\n'), std::string::npos) << shape;
+  }
+}
+
 TEST_F(QuantizedLayouts, PartsThatAreMissingOrDoNotFitAreNamed) {
   EXPECT_NE(
       message("gptq4", [](Parts& parts, auto&) { parts.erase("m.scales"); }).find("'m.scales' is missing, which belongs to 'm.qweight'"),
@@ -326,6 +367,39 @@ class QuantizedFolders : public ::testing::Test {
   TemporaryFolder folder_;
   nlohmann::json gptq_ = {{"quant_method", "gptq"}, {"bits", 4}, {"group_size", 32}, {"desc_act", false}, {"sym", true}};
 };
+
+TEST_F(QuantizedFolders, PartsOfAMatrixMayBeInSeveralShardsThatAgree) {
+  const std::filesystem::path path = folder_.path() / "sharded";
+  write(path, true, gptq_);
+  const std::vector<float> want = logits_of(path);
+  const auto write_shards = [&](const std::string& twice, int64_t columns) {
+    const SafetensorsFile file = SafetensorsFile::open(path / "model.safetensors");
+    SafetensorsWriter codes, others;
+    nlohmann::json index = {{"weight_map", nlohmann::json::object()}};
+    for (const SafetensorsTensor& tensor : file.tensors()) {
+      const bool first = tensor.name.ends_with(".qweight");
+      const bool cut = columns > 0 && tensor.name == "model.layers.1.mlp.up_proj.scales";
+      const Shape shape = cut ? Shape{2, columns} : tensor.shape;
+      const auto bytes = tensor.data.first(static_cast<size_t>(storage_bytes(tensor.dtype, shape.elements())));
+      (first ? codes : others).add_tensor(tensor.name, tensor.dtype, shape, bytes);
+      if (tensor.name == twice) (first ? others : codes).add_tensor(tensor.name, tensor.dtype, shape, bytes);
+      index["weight_map"][tensor.name] = first ? "codes.safetensors" : "others.safetensors";
+    }
+    std::filesystem::create_directories(folder_.path() / "shards");
+    codes.write(folder_.path() / "shards" / "codes.safetensors");
+    others.write(folder_.path() / "shards" / "others.safetensors");
+    std::ofstream(folder_.path() / "shards" / "model.safetensors.index.json", std::ios::trunc) << index.dump();
+    std::filesystem::copy_file(path / "config.json", folder_.path() / "shards" / "config.json",
+                               std::filesystem::copy_options::overwrite_existing);
+  };
+  const auto message = [&] { return message_of([&] { (void)Checkpoint::open(folder_.path() / "shards"); }); };
+  write_shards("", 0);
+  EXPECT_EQ(logits_of(folder_.path() / "shards"), want);
+  write_shards("model.layers.1.mlp.up_proj.scales", 0);
+  EXPECT_NE(message().find("tensor 'model.layers.1.mlp.up_proj.scales' is in"), std::string::npos) << message();
+  write_shards("", 32);
+  EXPECT_NE(message().find("'model.layers.1.mlp.up_proj.scales' is f16 [2, 32]"), std::string::npos) << message();
+}
 
 TEST_F(QuantizedFolders, GiveTheLogitsOfTheirValuesAndAreConverted) {
   write(folder_.path() / "plain", false, {});
