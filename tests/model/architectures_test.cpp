@@ -29,7 +29,9 @@ std::vector<int32_t> text_of(int64_t count, int64_t seed) {
 
 void expect_near(const std::vector<float>& got, const std::vector<float>& want, const char* what) {
   ASSERT_EQ(got.size(), want.size()) << what;
-  for (size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(got[i], want[i], 1e-4) << what << ", element " << i;
+  float largest = 1;
+  for (const float value : want) largest = std::max(largest, std::fabs(value));
+  for (size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(got[i], want[i], 1e-4 * largest) << what << ", element " << i;
 }
 
 std::string test_name(const ::testing::TestParamInfo<std::string>& info) {

@@ -28,6 +28,7 @@ std::string describe_spec(const AttentionSpec& spec) {
   if (spec.softcap != 0) text += fmt::format(", softcap {}", spec.softcap);
   if (spec.clamp != 0) text += fmt::format(", clamped to {}", spec.clamp);
   if (spec.alibi != 0) text += fmt::format(", ALiBi {}", spec.alibi);
+  if (spec.gated) text += ", gated";
   if (spec.sinks) text += ", sinks";
   if (spec.temperature.length != 0) text += fmt::format(", temperature by {} from {}", spec.temperature.scale, spec.temperature.length);
   if (spec.sub_norm) text += fmt::format(", {}", spec.sub_norm->name);
@@ -73,6 +74,11 @@ std::string describe_spec(const ShortConvolutionSpec& spec) { return fmt::format
 std::string describe_spec(const StateSpaceSpec& spec) {
   return fmt::format("mamba2 {} × {}, states of {}, {} groups, convolution of {}", spec.heads, spec.head_dim, spec.state_size, spec.groups,
                      spec.kernel);
+}
+
+std::string describe_spec(const DeltaRuleSpec& spec) {
+  return fmt::format("gated delta rule {} × {}, {} key heads of {}, convolution of {}", spec.value_heads, spec.value_dim, spec.key_heads,
+                     spec.key_dim, spec.kernel);
 }
 
 std::string describe_spec(const OwnSpec& spec) { return spec.name; }

@@ -51,6 +51,7 @@ struct AttentionSpec {
   float clamp = 0;          // of queries, keys and values, between norms and rotation; 0: none
   float alibi = 0;          // the largest bias a position (Press et al. 2022); 0: none
   bool output_bias = true;  // attn_output.bias counts, if it is there
+  bool gated = false;       // attn_q has a gate behind each head's query, whose sigmoid multiplies the head's result
   bool sinks = false;       // attn_sinks: a score of each head that takes weight from all (Xiao et al. 2024)
   QueryTemperature temperature = {};
   // A token sees later ones too, as in encoders; a window is then of the positions nearer than its size, in both directions.
@@ -141,6 +142,24 @@ struct StateSpaceSpec {
   [[nodiscard]] int64_t width() const noexcept { return inner() + 2 * groups * state_size; }
 };
 
+// The gated delta rule (Yang, Kautz & Hatamizadeh 2025): a state [key_dim, value_dim] of each value head decays by one number a position;
+// then what it holds under the position's key moves towards the position's value, by another number. Queries and keys, of which there are
+// fewer heads, have length 1. Before it is a short convolution of queries, keys and values, behind it a norm of each head and a gate.
+// Weights: attn_qkv, with the rows of queries, keys and values; attn_gate; ssm_beta and ssm_alpha, or ssm_ba with the rows of both for each
+// key head; ssm_conv1d [width, kernel]; ssm_dt.bias, ssm_a [value_heads]; ssm_norm [value_dim]; ssm_out.
+struct DeltaRuleSpec {
+  int64_t key_heads = 0, value_heads = 0;
+  int64_t key_dim = 0, value_dim = 0;
+  int64_t kernel = 0;
+  // Value head h reads key head h % key_heads, rather than the one that it shares with its neighbours.
+  bool interleaved = false;
+  float norm_epsilon = 1e-6F;
+  [[nodiscard]] int64_t keys() const noexcept { return key_heads * key_dim; }
+  [[nodiscard]] int64_t inner() const noexcept { return value_heads * value_dim; }
+  // Columns of the convolution.
+  [[nodiscard]] int64_t width() const noexcept { return 2 * keys() + inner(); }
+};
+
 // A part that only one architecture has, built in that architecture's file.
 struct OwnSpec {
   std::string name;  // for people
@@ -148,7 +167,9 @@ struct OwnSpec {
 };
 
 struct PartSpec {
-  std::variant<AttentionSpec, LatentAttentionSpec, FeedForwardSpec, ExpertsSpec, ShortConvolutionSpec, StateSpaceSpec, OwnSpec> mixer;
+  std::variant<AttentionSpec, LatentAttentionSpec, FeedForwardSpec, ExpertsSpec, ShortConvolutionSpec, StateSpaceSpec, DeltaRuleSpec,
+               OwnSpec>
+      mixer;
   std::optional<NormSpec> norm = {};  // of its own input, where parts of a block do not share the block's
 };
 

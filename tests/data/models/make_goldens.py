@@ -27,6 +27,8 @@ SIZES = dict(hidden_size=32, intermediate_size=48, num_hidden_layers=3, num_atte
 EVERY_HEAD = dict(SIZES, num_key_value_heads=4)
 MAMBA = dict(hidden_size=32, num_hidden_layers=3, vocab_size=VOCAB, bos_token_id=1, eos_token_id=2, pad_token_id=0)
 FALCON = {key: value for key, value in SIZES.items() if key not in ("num_key_value_heads", "intermediate_size")}
+DELTA_RULE = dict(head_dim=16, linear_num_key_heads=2, linear_num_value_heads=6, linear_key_head_dim=12, linear_value_head_dim=8)
+DELTA_EXPERTS = dict(num_experts=6, num_experts_per_tok=2, moe_intermediate_size=24, shared_expert_intermediate_size=20)
 MODELS = {
     "llama": ("LlamaConfig", dict(SIZES, head_dim=12, attention_bias=True, mlp_bias=True)),
     "llama-linear": ("LlamaConfig", dict(SIZES, rope_parameters={"rope_type": "linear", "factor": 4.0, "rope_theta": 10000.0})),
@@ -160,6 +162,10 @@ MODELS = {
     "granite4-attention": ("GraniteMoeHybridConfig", dict(
         SIZES, num_local_experts=0, num_experts_per_tok=0, shared_intermediate_size=40, layer_types=["attention"] * 3,
         position_embedding_type="rope", mamba_n_heads=8, mamba_d_head=8)),
+    "qwen3next": ("Qwen3NextConfig", dict(SIZES, **DELTA_RULE, **DELTA_EXPERTS, num_hidden_layers=4)),
+    "qwen35": ("Qwen3_5TextConfig", dict(SIZES, **DELTA_RULE, num_hidden_layers=4, tie_word_embeddings=True,
+                                         layer_types=["linear_attention", "full_attention", "linear_attention", "linear_attention"])),
+    "qwen35moe": ("Qwen3_5MoeTextConfig", dict(SIZES, **DELTA_RULE, **DELTA_EXPERTS, num_hidden_layers=4)),
     "nemotron-h": ("NemotronHConfig", dict(
         {key: value for key, value in SIZES.items() if key != "num_hidden_layers"}, head_dim=12, mamba_num_heads=8, mamba_head_dim=8,
         ssm_state_size=6, n_groups=2, layers_block_type=["mamba", "attention", "mlp", "mamba", "mlp"])),
@@ -209,6 +215,10 @@ MODELS |= {
     "qwen2_5-vl": ("Qwen2_5_VLConfig", dict(
         text_config=dict(SIZES, rope_parameters={"rope_type": "default", "rope_theta": 1e6, "mrope_section": [2, 1, 1]}),
         vision_config=QWEN_VISION)),
+    "qwen35-vision": ("Qwen3_5Config", dict(
+        text_config=dict(MODELS["qwen35"][1], rope_parameters={"rope_type": "default", "rope_theta": 1e6, "partial_rotary_factor": 0.5,
+                                                               "mrope_section": [2, 1, 1], "mrope_interleaved": True}),
+        vision_config=dict(QWEN_VISION, num_position_embeddings=16, deepstack_visual_indexes=[]), tie_word_embeddings=True)),
     "qwen3-vl": ("Qwen3VLConfig", dict(
         text_config=dict(SIZES, head_dim=16, rope_parameters={"rope_type": "default", "rope_theta": 5e6, "mrope_section": [4, 2, 2],
                                                               "mrope_interleaved": True}),

@@ -42,8 +42,10 @@ enum class StoredForm {
   interleaved_transposed,  // columns of the first and the second alternate
   in_turns,                // the same of biases
   column,                  // a vector [n] as [n, 1]
-  minus_exp,               // the same, of which GGUF files have -eˣ
+  minus_exp,               // numbers of which GGUF files have -eˣ
+  minus_exp_column,        // the same of a column
   kernels,                 // of a convolution of each column by itself: [columns, 1, kernel] as [columns, kernel]
+  query_key_value_gate,    // rows of each key head: its query, its key, the values and the gates of its value heads
   state_norm,              // a vector, as one for each group of "ssm.group_count" (but HuggingFaceForm::state_norm_by_version)
   mxfp4,                   // four-bit floats (OCP MX 2023): NAME_blocks [count, rows, columns / 32, 16] with NAME_scales, both of bytes
   interleaved_mxfp4        // the same with alternating rows of the first and the second
@@ -73,10 +75,12 @@ struct HuggingFaceForm {
   float norm_offset = 0;           // what is added to the stored weights of norms
   bool transposed = false;         // matrices of layers are stored [in, out]
   bool qkv_by_head = false;        // rows of attn_qkv are each head's query, key and value, where GGUF has all queries first
-  bool ignore_mtp_layers = false;  // layers after the last, which predict further tokens
+  bool ignore_mtp_layers = false;  // layers after the last, or under "mtp.", which predict further tokens
   bool qkv_by_group = false;       // the same of groups: the queries of a key/value head, its key, its value
-  bool splits_qkv = false;         // GGUF files have three matrices in the place of attn_qkv
-  int64_t inner_multiple = 0;      // of the hidden size: the feed-forward width where the configuration does not say
+  // GGUF files have the value heads of a delta rule in turns of the key heads, where folders have those of each key head together.
+  bool interleaves_value_heads = false;
+  bool splits_qkv = false;     // GGUF files have three matrices in the place of attn_qkv
+  int64_t inner_multiple = 0;  // of the hidden size: the feed-forward width where the configuration does not say
   double usual_rotary_factor = 1;
   bool turns_partly = false;  // partial_rotary_factor counts, as where there is a usual one; others turn whole heads, whatever it says
   bool state_norm_by_version = false;  // transformers 5.0 to 5.17 have one norm over all groups, in the place of one for each

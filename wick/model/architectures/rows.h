@@ -67,6 +67,9 @@
   ROW(kGraniteHybrid) \
   ROW(kFalconH1) \
   ROW(kNemotronH) \
+  ROW(kQwen3Next) \
+  ROW(kQwen35) \
+  ROW(kQwen35Moe) \
   ROW(kBert) \
   ROW(kNomicBert) \
   ROW(kModernBert)

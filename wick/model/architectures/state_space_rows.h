@@ -25,7 +25,7 @@ inline constexpr TensorRow kMambaTensors[] = {
     {"model.layers.{}.mamba.conv1d.weight", "blk.{}.ssm_conv1d.weight", StoredForm::kernels},
     {"model.layers.{}.mamba.conv1d.bias", "blk.{}.ssm_conv1d.bias"},
     {"model.layers.{}.mamba.dt_bias", "blk.{}.ssm_dt.bias"},
-    {"model.layers.{}.mamba.A_log", "blk.{}.ssm_a", StoredForm::minus_exp},
+    {"model.layers.{}.mamba.A_log", "blk.{}.ssm_a", StoredForm::minus_exp_column},
     {"model.layers.{}.mamba.D", "blk.{}.ssm_d", StoredForm::column},
     {"model.layers.{}.mamba.out_proj.weight", "blk.{}.ssm_out.weight"},
 };
@@ -52,7 +52,7 @@ inline constexpr TensorRow kMixerTensors[] = {
     {"backbone.layers.{}.mixer.conv1d.weight", "blk.{}.ssm_conv1d.weight", StoredForm::kernels},
     {"backbone.layers.{}.mixer.conv1d.bias", "blk.{}.ssm_conv1d.bias"},
     {"backbone.layers.{}.mixer.dt_bias", "blk.{}.ssm_dt.bias"},
-    {"backbone.layers.{}.mixer.A_log", "blk.{}.ssm_a", StoredForm::minus_exp},
+    {"backbone.layers.{}.mixer.A_log", "blk.{}.ssm_a", StoredForm::minus_exp_column},
     {"backbone.layers.{}.mixer.D", "blk.{}.ssm_d", StoredForm::column},
     {"backbone.layers.{}.mixer.norm.weight", "blk.{}.ssm_norm.weight", StoredForm::state_norm},
     {"backbone.layers.{}.mixer.out_proj.weight", "blk.{}.ssm_out.weight"},

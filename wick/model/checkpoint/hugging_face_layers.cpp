@@ -19,8 +19,7 @@ namespace {
 // More layers than any model has.
 constexpr uint64_t kMaxConfigLayers = 1 << 12;
 
-// What a layer of a recurrent architecture does.
-enum class LayerKind { attention, recurrent, feed_forward };
+using LayerKind = ConfigTranslator::LayerKind;
 
 std::optional<LayerKind> layer_kind_of(std::string_view word) {
   if (word == "full_attention" || word == "attention" || word == "*") return LayerKind::attention;
@@ -116,6 +115,7 @@ void ConfigTranslator::translate_layer_kinds() {
     refuse(origin, fmt::format("{} layers", kinds.size()), fmt::format("num_hidden_layers = {}", shown(*layers)));
   }
   if (layers == nullptr) add("block_count", origin, {static_cast<uint64_t>(kinds.size())});
+  if (has_own_row("full_attention_interval")) return add_recurrent_layers(origin, kinds);
   const bool single = std::find(kinds.begin(), kinds.end(), LayerKind::feed_forward) != kinds.end() || origin == "layers_block_type" ||
                       origin == "hybrid_override_pattern";
   std::vector<int32_t> kv_heads_of, widths;
@@ -128,6 +128,19 @@ void ConfigTranslator::translate_layer_kinds() {
   }
   add_sizes("attention.head_count_kv", origin, kv_heads_of);
   if (!widths.empty()) add_sizes("feed_forward_length", origin, widths);
+}
+
+// As a number n where each n-th layer attends.
+void ConfigTranslator::add_recurrent_layers(const std::string& origin, const std::vector<LayerKind>& kinds) {
+  std::vector<bool> recurrent;
+  for (const LayerKind kind : kinds) recurrent.push_back(kind != LayerKind::attention);
+  const auto first = std::find(recurrent.begin(), recurrent.end(), false) - recurrent.begin();
+  bool regular = true;
+  for (ptrdiff_t layer = 0; layer < std::ssize(recurrent); ++layer) {
+    regular = regular && recurrent[static_cast<size_t>(layer)] == ((layer + 1) % (first + 1) != 0);
+  }
+  if (regular) return add("full_attention_interval", origin, {static_cast<uint64_t>(first + 1)});
+  add_flags("attention.recurrent_layers", origin, recurrent);
 }
 
 // The inner size of Mamba 2's layers, which configurations give by heads; and a range of time steps that is no range.

@@ -20,7 +20,8 @@
 namespace wick {
 namespace {
 
-bool is_norm_weight(std::string_view name) { return name.ends_with("norm.weight"); }
+// Of the norms that `norm_offset` is about; that of states is stored as it is.
+bool is_norm_weight(std::string_view name) { return name.ends_with("norm.weight") && !name.ends_with(".ssm_norm.weight"); }
 
 // A function of the stored weight's numbers, as f32.
 template <class Function>
@@ -55,6 +56,20 @@ void gather_queries_keys_values(CheckpointTensor& tensor, int64_t heads, int64_t
   tensor.file.reset();
 }
 
+// "blk.3.ssm_a" without its layer.
+std::string_view name_in_layer(std::string_view name) {
+  const size_t end = name.starts_with("blk.") ? name.find('.', 4) : std::string_view::npos;
+  return end == std::string_view::npos ? name : name.substr(end + 1);
+}
+
+// Whether rows or columns are those of a delta rule's value heads.
+bool is_of_value_heads(std::string_view name) {
+  constexpr std::array<std::string_view, 8> kNames = {"attn_qkv.weight", "attn_gate.weight", "ssm_conv1d.weight",
+                                                      "ssm_out.weight",  "ssm_alpha.weight", "ssm_beta.weight",
+                                                      "ssm_a",           "ssm_dt.bias"};
+  return std::find(kNames.begin(), kNames.end(), name_in_layer(name)) != kNames.end();
+}
+
 // Stored matrices [groups][rows][columns], the groups being those of a stack.
 struct Stack {
   int64_t groups = 1, rows = 1, columns = 1;
@@ -72,10 +87,12 @@ bool is_transposed(StoredForm form) {
 bool is_mxfp4(StoredForm form) { return form == StoredForm::mxfp4 || form == StoredForm::interleaved_mxfp4; }
 // A vector or a kernel, whose shape alone is another one.
 bool is_reshaped(StoredForm form) {
-  return form == StoredForm::column || form == StoredForm::minus_exp || form == StoredForm::kernels || form == StoredForm::state_norm;
+  return form == StoredForm::column || form == StoredForm::minus_exp || form == StoredForm::minus_exp_column ||
+         form == StoredForm::kernels || form == StoredForm::state_norm;
 }
 bool holds_two(StoredForm form) {
-  return form != StoredForm::as_it_is && form != StoredForm::transposed && form != StoredForm::mxfp4 && !is_reshaped(form);
+  return form != StoredForm::as_it_is && form != StoredForm::transposed && form != StoredForm::mxfp4 &&
+         form != StoredForm::query_key_value_gate && !is_reshaped(form);
 }
 
 // One of the tensors that a stored one of this form holds, `part` being 0 or 1.
@@ -88,6 +105,8 @@ StoredView view_of(const SafetensorsTensor& tensor, StoredForm form, int64_t par
     case StoredForm::interleaved_mxfp4:  // not of elements
     case StoredForm::column:
     case StoredForm::minus_exp:
+    case StoredForm::minus_exp_column:
+    case StoredForm::query_key_value_gate:  // of several views
     case StoredForm::kernels:
     case StoredForm::state_norm:
     case StoredForm::as_it_is:
@@ -187,6 +206,8 @@ class FolderTensors {
   void take(const std::string& name, const std::string& stored);
   void add_part(const SafetensorsTensor& tensor, const std::string& name, StoredForm form, int64_t part);
   void add_reshaped(const SafetensorsTensor& tensor, const CanonicalTensor& canonical);
+  void add_query_key_value_gate(const SafetensorsTensor& tensor, const CanonicalTensor& canonical);
+  void interleave_value_heads(CheckpointTensor& tensor) const;
   void add_mxfp4(const SafetensorsTensor& blocks, const CanonicalTensor& canonical);
   void add_quantized(QuantizedMatrix matrix);
   void add_scales(const std::string& name, const std::string& stored, std::vector<float> scales);
@@ -218,6 +239,7 @@ bool is_of_other_media(std::string_view name) {
 
 bool FolderTensors::is_further_layer(std::string_view name) const {
   constexpr std::string_view kPrefix = "model.layers.";
+  if (form_.ignore_mtp_layers && name.starts_with("mtp.")) return true;
   if (!form_.ignore_mtp_layers || !name.starts_with(kPrefix)) return false;
   int64_t layer = 0;
   std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), layer);
@@ -253,12 +275,17 @@ void FolderTensors::add(const SafetensorsTensor& tensor) {
     return;
   }
   if (is_mxfp4(canonical.form)) return add_mxfp4(tensor, canonical);
-  if (is_reshaped(canonical.form)) return add_reshaped(tensor, canonical);
+  if (canonical.form == StoredForm::query_key_value_gate) return add_query_key_value_gate(tensor, canonical);
+  if (is_reshaped(canonical.form)) {
+    add_reshaped(tensor, canonical);
+    return interleave_value_heads(folder_.tensors.back());
+  }
   const bool is_matrix = tensor.shape.rank() >= 2 && is_float(tensor.dtype);
   if (form_.transposed && canonical.name.starts_with("blk.") && tensor.shape.rank() == 2) canonical.form = StoredForm::transposed;
   if (canonical.form != StoredForm::as_it_is && !is_matrix) canonical.form = StoredForm::as_it_is;  // its shape is refused when it is read
   add_part(tensor, canonical.name, canonical.form, 0);
   if (holds_two(canonical.form)) add_part(tensor, canonical.second, canonical.form, 1);
+  if (canonical.form == StoredForm::as_it_is) interleave_value_heads(folder_.tensors.back());
 }
 
 void FolderTensors::add_reshaped(const SafetensorsTensor& tensor, const CanonicalTensor& canonical) {
@@ -270,16 +297,72 @@ void FolderTensors::add_reshaped(const SafetensorsTensor& tensor, const Canonica
     if (shape.rank() == 3 && shape[1] == 1) added.shape = {shape[0], shape[2]};
     return;
   }
-  if (shape.rank() != 1) return;
+  const bool is_power = canonical.form == StoredForm::minus_exp || canonical.form == StoredForm::minus_exp_column;
+  if (is_power && is_float(tensor.dtype)) replace_numbers(added, [](float number) { return -std::exp(number); });
+  if (shape.rank() != 1 || canonical.form == StoredForm::minus_exp) return;
   if (canonical.form == StoredForm::state_norm) {
     const int64_t groups = config_.whole_state_norm ? 1 : std::max<int64_t>(number("ssm.group_count"), 1);
     if (shape[0] % groups == 0) added.shape = {groups, shape[0] / groups};
     return;
   }
   added.shape = {shape[0], 1};
-  if (canonical.form == StoredForm::minus_exp && is_float(tensor.dtype)) {
-    replace_numbers(added, [](float number) { return -std::exp(number); });
-  }
+}
+
+// The rows of each key head, as "blk.N.attn_qkv", with all queries, all keys and all values, and "blk.N.attn_gate".
+void FolderTensors::add_query_key_value_gate(const SafetensorsTensor& tensor, const CanonicalTensor& canonical) {
+  const int64_t keys = number("ssm.group_count"), key_dim = number("ssm.state_size"), inner = number("ssm.inner_size");
+  const int64_t values = keys > 0 ? inner / keys : 0;  // rows of a key head's values
+  const bool fits = keys > 0 && inner % keys == 0 && is_float(tensor.dtype) &&
+                    tensor.shape == Shape{keys * 2 * (key_dim + values), number("embedding_length")};
+  if (!fits) return add_part(tensor, canonical.name, StoredForm::as_it_is, 0);  // refused when it is read
+  const int64_t columns = tensor.shape[1], group = 2 * (key_dim + values) * columns;
+  const auto view = [&](int64_t first, int64_t rows) {
+    return StoredView{.data = tensor.data,
+                      .file = tensor.file,
+                      .element_bytes = static_cast<size_t>(storage_bytes(tensor.dtype, 1)),
+                      .first = first * columns,
+                      .extents = {keys, rows, columns},
+                      .strides = {group, columns, 1}};
+  };
+  const auto add_views = [&](const std::string& name, std::vector<StoredView> views, int64_t rows) {
+    add_part(tensor, name, StoredForm::as_it_is, 0);
+    CheckpointTensor& added = folder_.tensors.back();
+    added.shape = {rows, columns};
+    added.data = {};
+    added.file.reset();
+    added.compose = [kept = std::move(views)](std::span<std::byte> to) { write_views(kept, to); };
+  };
+  add_views(canonical.name, {view(0, key_dim), view(key_dim, key_dim), view(2 * key_dim, values)}, 2 * keys * key_dim + inner);
+  add_views(canonical.second, {view(2 * key_dim + values, values)}, inner);
+}
+
+// The value heads in turns of the key heads: of rows, and of the columns of ssm_out.
+void FolderTensors::interleave_value_heads(CheckpointTensor& tensor) const {
+  const int64_t keys = number("ssm.group_count"), heads = number("ssm.time_step_rank"), inner = number("ssm.inner_size");
+  if (!form_.interleaves_value_heads || !is_of_value_heads(tensor.name)) return;
+  if (keys < 1 || heads % keys != 0 || heads == keys || inner % heads != 0 || tensor.shape.rank() == 0) return;
+  const std::string_view name = name_in_layer(tensor.name);
+  const int64_t before = 2 * keys * number("ssm.state_size"), rows = tensor.shape[0];
+  const bool columns = name == "ssm_out.weight", mixed = name == "attn_qkv.weight" || name == "ssm_conv1d.weight";
+  const bool single = !columns && !mixed && name != "attn_gate.weight";
+  const int64_t head = single ? 1 : inner / heads;  // rows, or columns, of one
+  const int64_t fits = columns ? tensor.shape.last() : mixed ? rows - before : rows;
+  if (fits != head * heads) return;  // refused when it is read
+  const auto bytes = static_cast<int64_t>(tensor.data.size());
+  const int64_t skipped = mixed ? bytes / rows * before : 0, times = columns ? rows : 1;
+  const int64_t unit = (bytes - skipped) / times / heads;
+  tensor.compose = [data = tensor.data, owner = tensor.owner, skipped, times, unit, keys, each = heads / keys](std::span<std::byte> to) {
+    std::memcpy(to.data(), data.data(), static_cast<size_t>(skipped));
+    for (int64_t time = 0; time < times; ++time) {
+      const int64_t first = skipped + time * keys * each * unit;
+      for (int64_t index = 0; index < keys * each; ++index) {
+        const int64_t from = index % keys * each + index / keys;
+        std::memcpy(to.data() + first + index * unit, data.data() + first + from * unit, static_cast<size_t>(unit));
+      }
+    }
+  };
+  tensor.data = {};
+  tensor.file.reset();
 }
 
 void FolderTensors::add_mxfp4(const SafetensorsTensor& blocks, const CanonicalTensor& canonical) {
@@ -359,7 +442,8 @@ void FolderTensors::add_stacks() {
 void FolderTensors::add_quantized(QuantizedMatrix matrix) {
   const CanonicalTensor canonical = canonical_tensor(matrix.module + ".weight", form_);
   const bool gathered =
-      (form_.qkv_by_head || form_.qkv_by_group || form_.splits_qkv) && canonical.name.find(".attn_qkv.") != std::string::npos;
+      ((form_.qkv_by_head || form_.qkv_by_group || form_.splits_qkv) && canonical.name.find(".attn_qkv.") != std::string::npos) ||
+      (form_.interleaves_value_heads && is_of_value_heads(canonical.name));
   if (canonical.form != StoredForm::as_it_is || gathered || (form_.transposed && canonical.name.starts_with("blk."))) {
     fail(ErrorCode::unsupported,
          "{}: tensor '{}' is quantized, and {} stores such matrices in another order, which this version reads unquantized; take the model "

@@ -23,6 +23,8 @@ namespace wick {
 class ConfigTranslator {
  public:
   using Json = nlohmann::json;
+  // The kinds of layers of a recurrent architecture.
+  enum class LayerKind { attention, recurrent, feed_forward };
 
   // `prefix`: of the configuration's keys, where it is a part of another one.
   ConfigTranslator(const Json& json, const std::string& name, std::string prefix)
@@ -107,6 +109,7 @@ class ConfigTranslator {
   void translate_layer_flags(const ConfigRow& row, const Json& value);
   void translate_dual_chunks();
   void translate_layer_kinds();
+  void add_recurrent_layers(const std::string& origin, const std::vector<LayerKind>& kinds);
   void translate_state_sizes();
   void translate_adjusted_width();
   void translate_windows();

@@ -320,6 +320,13 @@ std::vector<bool> ModelConfig::rotated_layers(int64_t unrotated) const {
   return rotated;
 }
 
+std::vector<bool> ModelConfig::recurrent_layers(int64_t usual_interval) const {
+  std::vector<bool> recurrent = read_layer_flags(*this, "attention.recurrent_layers");
+  if (recurrent.empty()) recurrent = read_layer_flags(*this, "full_attention_interval");
+  for (int64_t layer = std::ssize(recurrent); layer < layers; ++layer) recurrent.push_back((layer + 1) % usual_interval != 0);
+  return recurrent;
+}
+
 StateSpaceSpec ModelConfig::state_space() const {
   StateSpaceSpec spec{.heads = keys.size("ssm.time_step_rank"),
                       .groups = keys.size_or("ssm.group_count", 1),

@@ -87,6 +87,8 @@ struct ModelConfig {
   [[nodiscard]] ExpertsSpec experts(Routing usual, bool normalized) const;
   // Whether the layer has keys and values: of recurrent architectures, some have not.
   [[nodiscard]] bool attends(int64_t layer) const { return (kv_heads_of.empty() ? kv_heads : kv_heads_of[static_cast<size_t>(layer)]) > 0; }
+  // Which layers keep a state in the place of keys and values: "attention.recurrent_layers", or all but each n-th.
+  [[nodiscard]] std::vector<bool> recurrent_layers(int64_t usual_interval) const;
   // Whether it has a feed-forward part.
   [[nodiscard]] bool feeds_forward(int64_t layer) const {
     return (intermediate_of.empty() ? intermediate_size : intermediate_of[static_cast<size_t>(layer)]) > 0;

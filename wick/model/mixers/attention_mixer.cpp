@@ -29,7 +29,8 @@ class AttentionMixer final : public Mixer {
   [[nodiscard]] std::vector<Tensor> project(const Tensor& x, LinearFusion fusion, const MixerContext& context) const;
   // What attn_output is multiplied by.
   [[nodiscard]] Tensor heads_of(const std::vector<Tensor>& qkv, const MixerContext& context) const;
-  [[nodiscard]] Tensor finished(const Tensor& attended) const;
+  // `gate`: [rows, heads, head_dim], where heads have one.
+  [[nodiscard]] Tensor finished(const Tensor& attended, const std::optional<Tensor>& gate) const;
   [[nodiscard]] Tensor by_head(const Tensor& x, int64_t heads, const std::optional<Tensor>& norm) const;
 
   AttentionSpec spec_;
@@ -81,12 +82,13 @@ AttentionMixer::AttentionMixer(const AttentionSpec& spec, WeightReader& weights,
   const int64_t hidden_size = place.hidden_size;
   const std::string prefix = fmt::format("blk.{}.", place.layer);
   const int64_t query_width = spec.heads * spec.head_dim;
+  const int64_t projected = spec.gated ? 2 * query_width : query_width;
   const int64_t kv_width = spec.kv_heads * spec.head_dim;
   const bool fused = weights.has(prefix + "attn_qkv.weight");
   int64_t first = 0;
   const auto read = [&](const char* name, int64_t rows, ScaledMatrix& matrix, std::optional<Tensor>& bias) {
     if (fused) {
-      const WeightReader::Rows part{first, rows, query_width + 2 * kv_width};
+      const WeightReader::Rows part{first, rows, projected + 2 * kv_width};
       matrix = weights.matrix_rows(prefix + "attn_qkv", part, hidden_size);
       bias = weights.find_vector_part(prefix + "attn_qkv.bias", part);
       first += rows;
@@ -95,7 +97,7 @@ AttentionMixer::AttentionMixer(const AttentionSpec& spec, WeightReader& weights,
     matrix = weights.matrix(prefix + name, rows, hidden_size);
     bias = weights.find_vector(prefix + name + ".bias", rows);
   };
-  read("attn_q", query_width, query_, query_bias_);
+  read("attn_q", projected, query_, query_bias_);
   read("attn_k", kv_width, key_, key_bias_);
   read("attn_v", kv_width, value_, value_bias_);
   output_ = weights.matrix(prefix + "attn_output", hidden_size, query_width);
@@ -148,7 +150,14 @@ std::vector<Tensor> AttentionMixer::project(const Tensor& x, LinearFusion fusion
 
 Tensor AttentionMixer::heads_of(const std::vector<Tensor>& qkv, const MixerContext& context) const {
   const auto clamped = [&](Tensor part) { return spec_.clamp == 0 ? std::move(part) : part.clamp(-spec_.clamp, spec_.clamp); };
-  Tensor query = clamped(by_head(qkv[0], spec_.heads, query_norm_));
+  Tensor query = qkv[0];
+  std::optional<Tensor> gate;
+  if (spec_.gated) {
+    const Tensor both = query.reshape({query.dim(0), spec_.heads, 2 * spec_.head_dim});
+    query = both.narrow(2, 0, spec_.head_dim).contiguous();
+    gate = both.narrow(2, spec_.head_dim, spec_.head_dim);
+  }
+  query = clamped(by_head(query, spec_.heads, query_norm_));
   const Tensor key = clamped(by_head(qkv[1], spec_.kv_heads, key_norm_));
   const Tensor value = clamped(by_head(qkv[2], spec_.kv_heads, std::nullopt));
   const StepInputs::Group& group = context.places.step.groups[static_cast<size_t>(context.pool.group_of(cached_))];
@@ -168,15 +177,16 @@ Tensor AttentionMixer::heads_of(const std::vector<Tensor>& qkv, const MixerConte
   if (!spec_.causal && spec_.retention.kind == Retention::Kind::window) {
     AttentionBiases biases = biases_;
     biases.mask = near_mask(context.places.step, spec_);
-    return finished(attention(query, keys, values, group.plan, params, biases));
+    return finished(attention(query, keys, values, group.plan, params, biases), gate);
   }
   if (spec_.retention.kind == Retention::Kind::window) params.window = spec_.retention.size;
   if (spec_.retention.kind == Retention::Kind::chunk) params.chunk = spec_.retention.size;
-  return finished(attention(query, keys, values, group.plan, params, biases_));
+  return finished(attention(query, keys, values, group.plan, params, biases_), gate);
 }
 
-Tensor AttentionMixer::finished(const Tensor& attended) const {
-  Tensor heads = attended.reshape({attended.dim(0), spec_.heads * spec_.head_dim});
+Tensor AttentionMixer::finished(const Tensor& attended, const std::optional<Tensor>& gate) const {
+  const Tensor scaled = gate ? attended * gate->sigmoid().reshape(attended.shape()) : attended;
+  Tensor heads = scaled.reshape({attended.dim(0), spec_.heads * spec_.head_dim});
   return sub_norm_ ? (*sub_norm_)(heads) : heads;
 }
 

@@ -65,6 +65,10 @@ std::optional<KeptState> kept_state(const PartSpec& part, int64_t hidden_size) {
     const int64_t columns = space->kernel - 1;
     return KeptState{.numbers = columns * space->width() + space->inner() * space->state_size, .columns = columns};
   }
+  if (const auto* rule = std::get_if<DeltaRuleSpec>(&part.mixer)) {
+    const int64_t columns = rule->kernel - 1;
+    return KeptState{.numbers = columns * rule->width() + rule->inner() * rule->key_dim, .columns = columns};
+  }
   return std::nullopt;
 }
 
@@ -83,6 +87,8 @@ std::unique_ptr<Mixer> build_mixer(const PartSpec& part, WeightReader& weights, 
           return build_short_convolution(spec, weights, place);
         } else if constexpr (std::is_same_v<Spec, StateSpaceSpec>) {
           return build_state_space(spec, weights, place);
+        } else if constexpr (std::is_same_v<Spec, DeltaRuleSpec>) {
+          return build_delta_rule(spec, weights, place);
         } else {
           return spec.build(weights, place.layer);
         }

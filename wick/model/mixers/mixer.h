@@ -106,6 +106,7 @@ struct MixerPlace {
 [[nodiscard]] std::unique_ptr<Mixer> build_short_convolution(const ShortConvolutionSpec& spec, WeightReader& weights,
                                                              const MixerPlace& place);
 [[nodiscard]] std::unique_ptr<Mixer> build_state_space(const StateSpaceSpec& spec, WeightReader& weights, const MixerPlace& place);
+[[nodiscard]] std::unique_ptr<Mixer> build_delta_rule(const DeltaRuleSpec& spec, WeightReader& weights, const MixerPlace& place);
 [[nodiscard]] std::unique_ptr<Mixer> build_mixer(const PartSpec& part, WeightReader& weights, const MixerPlace& place);
 
 // Data that the part keeps of each position; none if it does not attend.

@@ -1,5 +1,7 @@
 #include "wick/model/mixers/recurrent.h"
 
+#include <utility>
+
 #include "wick/tensor/ops/copy.h"
 
 namespace wick {
@@ -18,6 +20,34 @@ void StateRange::write(const KvPool& pool, const StateInputs& step, int64_t firs
     copy(values.narrow(0, index, end - index), states.narrow(0, slab(index), end - index));
     index = end;
   }
+}
+
+Tensor softplus(const Tensor& x) {
+  // Beyond it, log(1 + eˣ) is x in f32.
+  constexpr double kLinear = 20;
+  // eˣ stays finite, and where x is large the maximum is x itself.
+  return x.minimum(kLinear).exp().log1p().maximum(x);
+}
+
+Tensor SequenceRun::rows_of(const Tensor& all, int64_t column, std::initializer_list<int64_t> extents) const {
+  std::vector<int64_t> shape{sequences, positions};
+  shape.insert(shape.end(), extents);
+  int64_t columns = 1;
+  for (const int64_t extent : extents) columns *= extent;
+  return all.narrow(0, row, sequences * positions).narrow(1, column, columns).reshape(Shape(shape));
+}
+
+std::vector<SequenceRun> runs_of(const StateInputs& step, bool alone) {
+  std::vector<SequenceRun> runs;
+  for (int64_t index = 0; index < std::ssize(step.state_to); ++index) {
+    const int64_t row = step.starts[static_cast<size_t>(index)], positions = step.starts[static_cast<size_t>(index) + 1] - row;
+    if (!alone && !runs.empty() && runs.back().positions == positions) {
+      ++runs.back().sequences;
+    } else {
+      runs.push_back({.first = index, .sequences = 1, .row = row, .positions = positions});
+    }
+  }
+  return runs;
 }
 
 ShortConvolution::ShortConvolution(WeightReader& weights, const std::string& name, int64_t recurrent, int64_t width, int64_t kernel)

@@ -1,7 +1,8 @@
-// Parts of the mixers that keep a state of each sequence (KvPool::states): its numbers, and a short convolution.
+// Parts of the mixers that keep a state of each sequence (KvPool::states): its numbers, a short convolution, and sequences of one length.
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +27,21 @@ class StateRange {
  private:
   int64_t recurrent_, first_, count_;
 };
+
+// log(1 + eˣ), without overflow.
+[[nodiscard]] Tensor softplus(const Tensor& x);
+
+// Neighbouring sequences of a step with equally many rows, which are computed together.
+struct SequenceRun {
+  int64_t first = 0, sequences = 0;  // of the step's
+  int64_t row = 0;                   // the first one
+  int64_t positions = 0;             // rows of each sequence
+
+  // Columns from `column` on of the run's rows in `all` [rows, columns]: [sequences, positions, extents…].
+  [[nodiscard]] Tensor rows_of(const Tensor& all, int64_t column, std::initializer_list<int64_t> extents) const;
+};
+// `alone`: each sequence is a run, so that its results do not depend on the others.
+[[nodiscard]] std::vector<SequenceRun> runs_of(const StateInputs& step, bool alone);
 
 // A causal convolution of each column by itself. Weights: "<name>.weight" [width, kernel], "<name>.bias" [width] where there is one.
 class ShortConvolution {

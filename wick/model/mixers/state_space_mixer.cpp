@@ -14,13 +14,6 @@ namespace {
 
 // Positions at once: scores of each with each are made.
 constexpr int64_t kChunk = 64;
-// Beyond it, log(1 + eˣ) is x.
-constexpr double kLinearSoftplus = 20;
-
-Tensor softplus(const Tensor& x) {
-  // eˣ stays finite, and where x is large the maximum is x itself.
-  return x.minimum(kLinearSoftplus).exp().log1p().maximum(x);
-}
 
 class StateSpaceMixer final : public Mixer {
  public:
@@ -108,31 +101,15 @@ Tensor StateSpaceMixer::states_of(const Tensor& mixed, const Tensor& steps, cons
   // Whatever else comes in, and in how many parts: position by position, sequence by sequence.
   const int64_t chunk = deterministic_ ? 1 : kChunk;
   std::vector<Tensor> parts;
-  const auto sequences = static_cast<int64_t>(step.state_to.size());
-  const auto count_of = [&](int64_t index) {
-    return step.starts[static_cast<size_t>(index) + 1] - step.starts[static_cast<size_t>(index)];
-  };
-  for (int64_t begin = 0; begin < sequences;) {
-    const int64_t count = count_of(begin);
-    int64_t end = begin + 1;
-    while (!deterministic_ && end < sequences && count_of(end) == count) ++end;
-    const int64_t many = end - begin;
-    const auto of = [&](const Tensor& all, int64_t column, std::initializer_list<int64_t> extents) {
-      std::vector<int64_t> shape{many, count};
-      shape.insert(shape.end(), extents);
-      int64_t columns = 1;
-      for (const int64_t extent : extents) columns *= extent;
-      return all.narrow(0, step.starts[static_cast<size_t>(begin)], many * count).narrow(1, column, columns).reshape(Shape(shape));
-    };
-    const Rows rows{.x = of(mixed, 0, {spec_.heads, spec_.head_dim}),
-                    .columns = of(mixed, inner, {spec_.groups, spec_.state_size}),
-                    .reads = of(mixed, inner + width, {spec_.groups, spec_.state_size}),
-                    .steps = of(steps, 0, {spec_.heads})};
-    Tensor state = before.narrow(0, begin, many).reshape({many, spec_.heads, spec_.head_dim, spec_.state_size});
+  for (const SequenceRun& run : runs_of(step, deterministic_)) {
+    const Rows rows{.x = run.rows_of(mixed, 0, {spec_.heads, spec_.head_dim}),
+                    .columns = run.rows_of(mixed, inner, {spec_.groups, spec_.state_size}),
+                    .reads = run.rows_of(mixed, inner + width, {spec_.groups, spec_.state_size}),
+                    .steps = run.rows_of(steps, 0, {spec_.heads})};
+    Tensor state = before.narrow(0, run.first, run.sequences).reshape({run.sequences, spec_.heads, spec_.head_dim, spec_.state_size});
     const Tensor y = scan_all(rows, state, chunk) + rows.x * skip_;
-    state_.write(context.pool, step, begin, state.reshape({many, inner * spec_.state_size}));
-    parts.push_back(y.reshape({many * count, inner}));
-    begin = end;
+    state_.write(context.pool, step, run.first, state.reshape({run.sequences, inner * spec_.state_size}));
+    parts.push_back(y.reshape({run.sequences * run.positions, inner}));
   }
   return parts.size() == 1 ? parts.front() : Tensor::cat(parts, 0);
 }
