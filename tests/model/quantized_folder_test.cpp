@@ -657,6 +657,43 @@ TEST_F(QuantizedFolders, OfEachMethodGiveTheLogitsOfTheirValuesAndAreConverted) 
   }
 }
 
+// As mlx-lm stores them: "switch_mlp.gate_proj" has the matrices of all experts.
+TEST_F(QuantizedFolders, ExpertsOfMlxMayBeStacks) {
+  const nlohmann::json config = {{"quantization", {{"group_size", 64}, {"bits", 4}}}};
+  for (const char* name : {"plain", "one by one", "stacks"})
+    write_made(folder_.path() / name, "MixtralForCausalLM", 64, name != std::string("plain"), mlx, config);
+  const std::filesystem::path path = folder_.path() / "stacks" / "model.safetensors";
+  {
+    const SafetensorsFile file = SafetensorsFile::open(folder_.path() / "one by one" / "model.safetensors");
+    std::map<std::string, Stored> all;
+    for (const SafetensorsTensor& tensor : file.tensors()) {
+      std::string name(tensor.name);
+      const size_t at = name.find(".experts.");
+      const bool expert = at != std::string::npos;
+      if (expert) {
+        const std::map<std::string, std::string> parts = {{"w1", "gate_proj"}, {"w2", "down_proj"}, {"w3", "up_proj"}};
+        const size_t part = at + std::string_view(".experts.0.").size();
+        name = name.substr(0, at) + ".switch_mlp." + parts.at(name.substr(part, 2)) + name.substr(part + 2);
+      }
+      Stored& stored = all[name];
+      stored.dtype = tensor.dtype;
+      stored.data.insert(stored.data.end(), tensor.data.begin(), tensor.data.end());
+      stored.shape = expert ? Shape{3, tensor.shape[0], tensor.shape[1]} : tensor.shape;
+    }
+    SafetensorsWriter writer;
+    for (const auto& [name, part] : all) writer.add_tensor(name, part.dtype, part.shape, part.data);
+    writer.write(path);
+  }
+  write_gguf(Checkpoint::open(folder_.path() / "stacks"), folder_.path() / "stacks.gguf");
+  EXPECT_EQ(GgufFile::open(folder_.path() / "stacks.gguf").find_tensor("blk.1.ffn_up_exps.weight")->dtype, DType::q4_1);
+  const std::vector<float> want = logits_of(folder_.path() / "plain");
+  for (const char* name : {"one by one", "stacks", "stacks.gguf"}) {
+    const std::vector<float> got = logits_of(folder_.path() / name);
+    ASSERT_EQ(got.size(), want.size());
+    for (size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(got[i], want[i], 1e-4) << name << ", element " << i;
+  }
+}
+
 TEST_F(QuantizedFolders, MethodsAndFormsThatAreNotKnownAreRefusedByName) {
   const auto message = [&](const nlohmann::json& config) {
     const std::filesystem::path path = folder_.path() / "refused";

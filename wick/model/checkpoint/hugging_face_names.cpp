@@ -4,6 +4,8 @@
 #include <cctype>
 #include <limits>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "wick/model/checkpoint/hugging_face.h"
@@ -208,8 +210,34 @@ std::string stored_name_of(std::string_view canonical, const HuggingFaceForm& fo
   return {};
 }
 
+namespace {
+
+// MLX stores experts as one stack: the row of one of them; nullptr for another tensor.
+const TensorRow* find_stack_row(std::string_view stored, const HuggingFaceForm& form, std::string& name) {
+  constexpr std::string_view kStack = ".switch_mlp.", kExpert = ".experts.0.";
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kOtherNames = {
+      {{"gate_proj", "w1"}, {"down_proj", "w2"}, {"up_proj", "w3"}}};
+  const size_t at = stored.find(kStack);
+  if (at == std::string_view::npos) return nullptr;
+  const std::string expert = std::string(stored).replace(at, kStack.size(), kExpert);
+  name = name_in_tables(expert, form);
+  if (const TensorRow* row = find_row(form, name)) return row;
+  for (const auto& [mlx, other] : kOtherNames) {
+    const size_t part = expert.find(mlx, at);
+    if (part == std::string::npos) continue;
+    name = name_in_tables(std::string(expert).replace(part, mlx.size(), other), form);
+    return find_row(form, name);
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 CanonicalTensor canonical_tensor(std::string_view stored, const HuggingFaceForm& form) {
-  const std::string name = name_in_tables(stored, form);
+  std::string name;
+  if (const TensorRow* stack = find_stack_row(stored, form, name))
+    return {.name = with_layer(stack->canonical, pattern_of(name)), .second = {}, .form = stack->form};
+  name = name_in_tables(stored, form);
   const TensorRow* row = find_row(form, name);
   if (row == nullptr) return {.name = std::string(stored), .second = {}};
   const Pattern pattern = pattern_of(name);

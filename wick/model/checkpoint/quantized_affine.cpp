@@ -4,6 +4,8 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "wick/model/checkpoint/hugging_face_quantized.h"
 #include "wick/quant/hqq_layout.h"
@@ -13,12 +15,12 @@ namespace wick {
 namespace {
 
 template <class Layout>
-QuantizedMatrix matrix_of(const Layout& layout, const SafetensorsTensor& codes, const std::string& module,
+QuantizedMatrix matrix_of(const Layout& layout, Shape shape, const SafetensorsTensor& codes, const std::string& module,
                           std::vector<std::shared_ptr<const MappedFile>> files) {
   return {.stored = codes.name,
           .module = module,
           .dtype = quant::affine_dtype(layout),
-          .shape = {layout.rows, layout.columns},
+          .shape = std::move(shape),
           .write = [layout](DType dtype, std::span<std::byte> to) { quant::write_affine(layout, dtype, to); },
           .owner = owners_of(std::move(files))};
 }
@@ -28,19 +30,23 @@ QuantizedMatrix matrix_of(const Layout& layout, const SafetensorsTensor& codes, 
 QuantizedMatrix QuantizedFolder::mlx(const SafetensorsTensor& codes, const std::string& module) const {
   const SafetensorsTensor& scales = part(module, ".scales", codes.name);
   const SafetensorsTensor& biases = part(module, ".biases", codes.name);
-  if (codes.shape.rank() != 2 || codes.shape.elements() == 0) {
+  const int64_t rank = codes.shape.rank();
+  if ((rank != 2 && rank != 3) || codes.shape.elements() == 0) {
     refuse(codes, ErrorCode::unsupported,
-           "this version reads matrices of MLX, and no stacks of experts; take the model unquantized, or a GGUF file of it");
+           "this version reads matrices of MLX, and stacks of them; take the model unquantized, or a GGUF file of it");
   }
+  const int64_t words = codes.shape.last();
   const auto own = config_.modules.find(module);
   const ModuleQuantization settings =
       own == config_.modules.end() ? ModuleQuantization{.bits = config_.bits, .group_size = config_.group_size} : own->second;
-  quant::MlxLayout layout{.rows = codes.shape[0], .bits = settings.bits, .group_size = settings.group_size};
-  layout.columns = codes.shape[1] * 32 / settings.bits;
+  // A stack's rows are those of its matrices.
+  quant::MlxLayout layout{.rows = codes.shape.elements() / words, .bits = settings.bits, .group_size = settings.group_size};
+  layout.columns = words * 32 / settings.bits;
   const std::string why = fmt::format("bits {}, group_size {}", settings.bits, settings.group_size);
-  if (codes.shape[1] * 32 % settings.bits != 0 || layout.columns % layout.group_size != 0)
+  if (words * 32 % settings.bits != 0 || layout.columns % layout.group_size != 0)
     refuse(codes, ErrorCode::shape_mismatch, "the rows are no whole groups of " + why + "; the files do not belong together");
-  const Shape groups = {layout.rows, layout.columns / layout.group_size};
+  const auto with_last = [&](int64_t last) { return rank == 2 ? Shape{layout.rows, last} : Shape{codes.shape[0], codes.shape[1], last}; };
+  const Shape groups = with_last(layout.columns / layout.group_size);
   check(scales, {DType::f16, DType::bf16, DType::f32}, groups, why);
   check(biases, {DType::f16, DType::bf16, DType::f32}, groups, why);
   layout.scale_dtype = scales.dtype;
@@ -48,7 +54,7 @@ QuantizedMatrix QuantizedFolder::mlx(const SafetensorsTensor& codes, const std::
   layout.codes = codes.data;
   layout.scales = scales.data;
   layout.biases = biases.data;
-  return matrix_of(layout, codes, module, {codes.file, scales.file, biases.file});
+  return matrix_of(layout, with_last(layout.columns), codes, module, {codes.file, scales.file, biases.file});
 }
 
 QuantizedMatrix QuantizedFolder::hqq(const SafetensorsTensor& codes, const std::string& module) const {
@@ -102,7 +108,7 @@ QuantizedMatrix QuantizedFolder::hqq(const SafetensorsTensor& codes, const std::
   layout.codes = codes.data;
   layout.scales = scales.data;
   layout.zeros = zeros.data;
-  return matrix_of(layout, codes, module, {codes.file, scales.file, zeros.file});
+  return matrix_of(layout, {layout.rows, layout.columns}, codes, module, {codes.file, scales.file, zeros.file});
 }
 
 }  // namespace wick
