@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 #include <ostream>
+#include <system_error>
 
 #include "wick/base/ascii.h"
 #include "wick/base/fail.h"
@@ -17,14 +18,40 @@
 #include "wick/cli/output_file.h"
 #include "wick/cli/progress_bar.h"
 #include "wick/cli/text_format.h"
+#include "wick/convert/checkpoint_to_gguf.h"
 #include "wick/convert/quantize_file.h"
 #include "wick/formats/gguf.h"
 #include "wick/formats/gguf_type.h"
 #include "wick/formats/importance_matrix.h"
 #include "wick/formats/printable.h"
+#include "wick/model/checkpoint/checkpoint.h"
+#include "wick/model/checkpoint/hugging_face.h"
 
 namespace wick {
 namespace {
+
+// A Hugging Face folder as a GGUF file beside the result, or with the temporary files if there is none, while this object lives.
+class ConvertedFolder {
+ public:
+  // Errors: invalid_argument where such a file is there; write_gguf's.
+  ConvertedFolder(const Checkpoint& folder, const std::filesystem::path& out)
+      : path_((out.empty() ? std::filesystem::temp_directory_path() / "wick-quantize" : out).string() + ".converted.gguf") {
+    if (std::filesystem::exists(path_))
+      fail(ErrorCode::invalid_argument, "{}: the folder would be converted to this file, which is there; remove it", path_.string());
+    write_gguf(folder, path_);
+  }
+  ~ConvertedFolder() {
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+  }
+  ConvertedFolder(const ConvertedFolder&) = delete;
+  ConvertedFolder& operator=(const ConvertedFolder&) = delete;
+
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
 
 struct Quantization {
   std::string in;
@@ -141,7 +168,14 @@ void quantize(const Console& console, const Quantization& request) {
   }
   options.notice = [&](const std::string& remark) { console.note(remark); };
   options.warning = [&](const std::string& remark) { console.warn(remark); };
-  const GgufFile source = GgufFile::open(resolve_hub(console, request.in));
+  std::filesystem::path in = resolve_hub(console, request.in);
+  std::optional<ConvertedFolder> converted;
+  if (is_hugging_face_folder(in)) {
+    const Checkpoint folder = Checkpoint::open(in);
+    if (!request.out.empty()) refuse_to_overwrite(folder, request.out);
+    in = converted.emplace(folder, request.out).path();
+  }
+  const GgufFile source = GgufFile::open(in);
   if (!request.out.empty()) {
     refuse_to_overwrite(source, request.out);
     refuse_to_overwrite_file(request.importance, request.out);
@@ -155,8 +189,8 @@ void quantize(const Console& console, const Quantization& request) {
 void quantize_command(Console& console, const Arguments& arguments) {
   Quantization request;
   bool list = false;
-  Flags flags("Quantizes a GGUF model with llama.cpp's mixes. OUT is written to a temporary file and renamed on success.", console);
-  flags.add_argument("IN", "the model", request.in).path();
+  Flags flags("Quantizes a model with llama.cpp's mixes. OUT is written to a temporary file and renamed on success.", console);
+  flags.add_argument("IN", "the model: a GGUF file, or a Hugging Face folder", request.in).path();
   flags.add_argument("OUT", "the file to write", request.out).path();
   flags.add_argument("TYPE", "the mix, such as Q4_K_M, in upper or lower case; see below", request.type).choices(mix_names());
   flags.add_switch("--list", "print the types with their sizes", list);
