@@ -70,7 +70,8 @@ TEST_P(FolderGoldens, TheGgufFileThatIsWrittenOfItGivesTheSame) {
 INSTANTIATE_TEST_SUITE_P(All, FolderGoldens,
                          ::testing::Values("hf-tiny/llama", "hf-tiny/llama3-rope", "hf-tiny/mistral", "hf-tiny/qwen2", "hf-tiny/qwen3",
                                            "hf-tiny/gemma2", "hf-tiny/phi3", "hf2/olmo3", "hf2/lfm2", "hf2/mamba2", "hf2/falcon-h1",
-                                           "hf2/granite-hybrid", "hf2/nemotron-h", "hf2/qwen3-next"),
+                                           "hf2/granite-hybrid", "hf2/nemotron-h", "hf2/qwen3-next", "hf2/jamba", "hf2/gemma3n",
+                                           "hf2/gemma4"),
                          [](const auto& info) {
                            std::string name = info.param.substr(info.param.find('/') + 1);
                            std::replace(name.begin(), name.end(), '-', '_');

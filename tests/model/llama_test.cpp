@@ -493,8 +493,8 @@ TEST_F(LlamaTest, TokensOutsideTheVocabularyAreRefused) {
 
 TEST_F(LlamaTest, BadMetadataNamesFileAndKey) {
   TinyModel unknown;
-  unknown.architecture = "mamba";
-  EXPECT_NE(message_of(unknown).find("general.architecture = 'mamba' is not supported"), std::string::npos) << message_of(unknown);
+  unknown.architecture = "rwkv6";
+  EXPECT_NE(message_of(unknown).find("general.architecture = 'rwkv6' is not supported"), std::string::npos) << message_of(unknown);
   TinyModel heads;
   heads.kv_heads = 3;
   EXPECT_NE(message_of(heads).find("llama.attention.head_count_kv = 3"), std::string::npos) << message_of(heads);

@@ -2,6 +2,7 @@
 // gets an error of one line.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <set>
@@ -139,6 +140,8 @@ TEST_P(RecurrentModel, LongTextsAreTheSameInAnyParts) {
   std::vector<TokenId> text = text_of(120, 6);
   const auto whole = precise->new_sequence(128);
   const std::vector<float> want = precise->forward(text, *whole, LogitRows::all).to_vector<float>();
+  float largest = 1;
+  for (const float value : want) largest = std::max(largest, std::fabs(value));
   for (const size_t size : {1, 5, 63, 65, 100}) {
     const auto sequence = precise->new_sequence(128);
     std::vector<float> got;
@@ -148,11 +151,13 @@ TEST_P(RecurrentModel, LongTextsAreTheSameInAnyParts) {
       got.insert(got.end(), rows.begin(), rows.end());
     }
     ASSERT_EQ(got.size(), want.size());
-    for (size_t index = 0; index < want.size(); ++index) ASSERT_NEAR(got[index], want[index], 1e-4) << size << " " << index;
+    for (size_t index = 0; index < want.size(); ++index) ASSERT_NEAR(got[index], want[index], 1e-4 * largest) << size << " " << index;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, RecurrentModel, ::testing::Values("lfm2", "mamba2", "falcon-h1", "granite-hybrid", "nemotron-h"),
+INSTANTIATE_TEST_SUITE_P(All, RecurrentModel,
+                         ::testing::Values("lfm2", "mamba2", "falcon-h1", "granite-hybrid", "nemotron-h", "qwen3next", "qwen35", "mamba",
+                                           "falcon-mamba", "jamba"),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::replace(name.begin(), name.end(), '-', '_');

@@ -334,29 +334,45 @@ Tensor DecoderModel::embed(const StepInputs& inputs) const {
 }
 
 DecoderModel::Residual DecoderModel::run_layers(std::span<const StepInputs> inputs, const KvPool& pool, const StopCheck& stop) const {
+  const Tensor embedded = embed(inputs.front());
+  const Tensor rows = layer_rows_ ? layer_rows_->of(embedded, inputs.front().tokens, linear_) : Tensor();
   std::vector<BatchPlaces> places;
   std::vector<MixerContext> contexts;
   places.reserve(inputs.size());
   contexts.reserve(inputs.size());
   for (size_t device = 0; device < inputs.size(); ++device) {
     places.push_back({inputs[device], angles_of(inputs[device].longest, pool, device)});
+    if (layer_rows_) places.back().layer_inputs = rows.to_device(placement_.devices[device]);
     contexts.push_back({.places = places.back(), .pool = pool, .linear = linear_, .rope_style = spec_.rope_style, .observe = observe_});
   }
-  Residual residual{embed(inputs.front()), std::nullopt};
+  Residual residual{streams_ ? streams_->spread(embedded, linear_) : embedded, std::nullopt};
   for (const DecoderLayer& layer : layers_) {
     if (stop && stop()) return {};
     move(residual, placement_.devices[layer.device]);
-    for (const DecoderBlock& block : layer.blocks) run_block(block, residual, contexts, layer.device);
+    run_layer(layer, residual, contexts);
   }
   move(residual, device_);
   return residual;
+}
+
+void DecoderModel::run_layer(const DecoderLayer& layer, Residual& residual, std::span<const MixerContext> contexts) const {
+  if (!layer.updates) {
+    for (const DecoderBlock& block : layer.blocks) run_block(block, residual, contexts, layer.device);
+    return;
+  }
+  const Tensor predicted = layer.updates->predict(residual.x);
+  Residual active{layer.updates->active(predicted), std::nullopt};
+  for (const DecoderBlock& block : layer.blocks) run_block(block, active, contexts, layer.device);
+  settle(active);
+  residual.x = layer.updates->correct(predicted, active.x, contexts[layer.device]);
 }
 
 bool DecoderModel::run_fused(const DecoderBlock& block, Residual& residual, const MixerContext& context, size_t device) {
   // An adapter's part needs what the products are of.
   if (context.places.step.adapters) return false;
   const bool plain = block.norm && block.norm->is_rms() && block.parts.size() == 1 && block.parts[0].device == device &&
-                     !block.parts[0].norm && !block.post_norm && !block.sum_norm && block.residual_scale == 1;
+                     !block.parts[0].norm && !block.parts[0].post_norm && !block.post_norm && !block.sum_norm && !block.sum_scale &&
+                     block.residual_scale == 1;
   // A sum that is pending costs a pass of its own here, and none beside a norm.
   if (!plain || residual.added || context.observe) return false;
   std::optional<Tensor> sum = block.parts[0].mixer->forward_fused(residual.x, *block.norm, context);
@@ -380,6 +396,7 @@ void DecoderModel::run_block(const DecoderBlock& block, Residual& residual, std:
     const bool is_here = part.device == device;
     Tensor result = part.mixer->forward(is_here ? *normed : normed->to_device(placement_.devices[part.device]), contexts[part.device]);
     if (!is_here) result = result.to_device(placement_.devices[device]);
+    if (part.post_norm) result = (*part.post_norm)(result);
     sum = sum ? *sum + result : std::move(result);
   }
   if (block.post_norm) sum = (*block.post_norm)(*sum);
@@ -387,9 +404,13 @@ void DecoderModel::run_block(const DecoderBlock& block, Residual& residual, std:
   settle(residual);
   residual.added = std::move(sum);
   if (block.sum_norm) residual.x = normalize(residual, *block.sum_norm);
+  if (!block.sum_scale) return;
+  settle(residual);
+  residual.x = residual.x * *block.sum_scale;
 }
 
 Tensor DecoderModel::result_of(Residual& residual, ModelResult result, const std::optional<AdapterRows>& adapters) const {
+  if (streams_) residual.x = streams_->merge(residual.x, linear_);
   if (!output_norm_) {
     settle(residual);
     return residual.x;

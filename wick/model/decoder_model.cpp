@@ -113,10 +113,14 @@ DecoderModel::DecoderModel(DecoderSpec spec, WeightReader& weights, const LoadOp
   read_layers(weights, options);
   weights.set_device(device_);
   if (spec_.embedding_norm) embedding_norm_.emplace(*spec_.embedding_norm, weights, "", spec_.hidden_size);
+  if (spec_.layer_inputs) layer_rows_.emplace(*spec_.layer_inputs, std::ssize(spec_.layers), weights, spec_.hidden_size);
+  if (spec_.alternating) streams_.emplace(*spec_.alternating, weights, spec_.hidden_size);
   read_head(weights, vocabulary, tied);
   // Llama 3.1's files bring the divisors of their frequencies as a tensor.
   for (RopeConfig& rope : spec_.ropes) {
-    if (const auto divisors = weights.find_vector("rope_freqs.weight", rope.dims / 2)) {
+    // Of several, the first is that of layers without a window.
+    const bool is_first = &rope == &spec_.ropes.front();
+    if (const auto divisors = is_first ? weights.find_vector("rope_freqs.weight", rope.dims / 2) : std::nullopt) {
       rope.frequency_divisors = divisors->to_vector<float>();
     }
     if (rope.scaling == RopeScaling::longrope) {
@@ -191,8 +195,20 @@ void DecoderModel::make_layout(const LoadOptions& options) {
   }
 }
 
+int64_t DecoderModel::cache_of(const PartSpec& part, int64_t layer, std::span<const int64_t> cached_of) const {
+  const auto* attention = std::get_if<AttentionSpec>(&part.mixer);
+  if (attention == nullptr || attention->cache_of < 0) return cached_of[static_cast<size_t>(layer)];
+  const auto other = static_cast<size_t>(attention->cache_of);
+  if (placement_.layers[other].device != placement_.layers[static_cast<size_t>(layer)].device) {
+    fail(ErrorCode::unsupported, "layer {} attends to the keys and values of layer {}, which is on another device; load both on one device",
+         layer, other);
+  }
+  return cached_of[other];
+}
+
 void DecoderModel::read_layers(WeightReader& weights, const LoadOptions& options) {
   int64_t cached = 0, recurrent = 0;
+  std::vector<int64_t> cached_of;  // of the layers so far
   const auto tell = [&] {
     if (options.layer_progress) options.layer_progress(std::ssize(layers_), std::ssize(spec_.layers));
   };
@@ -205,6 +221,7 @@ void DecoderModel::read_layers(WeightReader& weights, const LoadOptions& options
     const Placement::Layer place = placement_.layers[static_cast<size_t>(index)];
     DecoderLayer& layer = layers_.emplace_back();
     layer.device = place.device;
+    cached_of.push_back(cached);
     for (const BlockSpec& spec : spec_.layers[static_cast<size_t>(index)].blocks) {
       DecoderBlock& block = layer.blocks.emplace_back();
       weights.set_device(placement_.devices[place.device]);
@@ -212,16 +229,25 @@ void DecoderModel::read_layers(WeightReader& weights, const LoadOptions& options
       block.post_norm = read_norm(spec.post_norm);
       block.residual_scale = spec.residual_scale;
       block.sum_norm = read_norm(spec.sum_norm);
+      if (!spec.sum_scaled_by.empty()) block.sum_scale = weights.find_vector(prefix + spec.sum_scaled_by + ".weight", 1);
+      if (spec.sum_scale != 1) {
+        const Tensor factor = Tensor::full({1}, spec.sum_scale, DType::f32, weights.device());
+        block.sum_scale = block.sum_scale ? *block.sum_scale * factor : factor;
+      }
       for (const PartSpec& part : spec.parts) {
-        std::optional<Norm> norm = read_norm(part.norm);
+        std::optional<Norm> norm = read_norm(part.norm), post_norm = read_norm(part.post_norm);
         const size_t device = std::holds_alternative<ExpertsSpec>(part.mixer) ? place.experts : place.device;
         weights.set_device(placement_.devices[device]);
-        block.parts.push_back({std::move(norm), build_mixer(part, weights, {index, cached, recurrent, spec_.hidden_size}), device});
+        const int64_t cache = cache_of(part, index, cached_of);
+        block.parts.push_back(
+            {std::move(norm), std::move(post_norm), build_mixer(part, weights, {index, cache, recurrent, spec_.hidden_size}), device});
         weights.set_device(placement_.devices[place.device]);
         if (!spec_.encoder && cached_layer(part, DType::f32)) ++cached;
         if (kept_state(part, spec_.hidden_size)) ++recurrent;
       }
     }
+    weights.set_device(placement_.devices[place.device]);
+    if (spec_.alternating) layer.updates.emplace(*spec_.alternating, weights, MixerPlace{index, cached, recurrent, spec_.hidden_size});
     tell();
   }
 }

@@ -15,6 +15,8 @@
 #include "wick/model/description.h"
 #include "wick/model/kv/kv_step.h"
 #include "wick/model/language_model.h"
+#include "wick/model/mixers/alternating_updates.h"
+#include "wick/model/mixers/layer_inputs.h"
 #include "wick/model/mixers/mixer.h"
 #include "wick/model/placement.h"
 #include "wick/model/rope_table.h"
@@ -28,6 +30,7 @@ struct DecoderBlock {
   std::optional<Norm> norm;
   struct Part {
     std::optional<Norm> norm;
+    std::optional<Norm> post_norm;
     std::unique_ptr<Mixer> mixer;
     size_t device = 0;  // the mixer's, by its number in the placement
   };
@@ -35,11 +38,13 @@ struct DecoderBlock {
   std::optional<Norm> post_norm;
   float residual_scale = 1;
   std::optional<Norm> sum_norm;
+  std::optional<Tensor> sum_scale;  // [1]
 };
 
 struct DecoderLayer {
   std::vector<DecoderBlock> blocks;
-  size_t device = 0;  // of all of it but for mixers of another one
+  std::optional<AlternatingUpdates> updates;  // where there are several streams
+  size_t device = 0;                          // of all of it but for mixers of another one
 };
 
 // The model that a checkpoint's metadata describe. Errors: unsupported for an unknown architecture; ModelConfig::read's.
@@ -65,6 +70,9 @@ class DecoderModel final : public LanguageModel {
   DecoderModel(DecoderSpec spec, WeightReader& weights, const LoadOptions& options);
 
   void read_layers(WeightReader& weights, const LoadOptions& options);
+  // The number of the cache that a part of the layer uses; `cached_of`: of the first cache of each layer. Errors: unsupported where it is
+  // on another device.
+  [[nodiscard]] int64_t cache_of(const PartSpec& part, int64_t layer, std::span<const int64_t> cached_of) const;
   // Errors: WeightReader::require_all_read's.
   void require_all_read(const WeightReader& weights) const;
   // Errors: unsupported for convolutions of several lengths.
@@ -94,6 +102,7 @@ class DecoderModel final : public LanguageModel {
   // The cosines and sines of at least so many positions, for each rope, on that device; before them a table without pairs.
   [[nodiscard]] std::vector<Tensor> angles_of(int64_t positions, const KvPool& pool, size_t device) const;
   [[nodiscard]] Tensor embed(const StepInputs& inputs) const;
+  void run_layer(const DecoderLayer& layer, Residual& residual, std::span<const MixerContext> contexts) const;
   // The residual stream after the last layer, keys and values having been written to the pool; an empty one if it was to stop. `inputs`:
   // on each device.
   [[nodiscard]] Residual run_layers(std::span<const StepInputs> inputs, const KvPool& pool, const StopCheck& stop) const;
@@ -134,6 +143,8 @@ class DecoderModel final : public LanguageModel {
   std::optional<ScaledMatrix> learned_positions_;  // [context, hidden_size]
   std::optional<Tensor> token_type_;               // [1, hidden_size]
   std::optional<Norm> embedding_norm_;
+  std::optional<LayerRows> layer_rows_;
+  std::optional<AlternatingStreams> streams_;
   std::vector<DecoderLayer> layers_;
   std::optional<Norm> output_norm_;
   std::optional<ScoreHead> score_head_;

@@ -29,6 +29,8 @@ std::string describe_spec(const AttentionSpec& spec) {
   if (spec.clamp != 0) text += fmt::format(", clamped to {}", spec.clamp);
   if (spec.alibi != 0) text += fmt::format(", ALiBi {}", spec.alibi);
   if (spec.gated) text += ", gated";
+  if (spec.cache_of >= 0) text += fmt::format(", keys and values of layer {}", spec.cache_of);
+  if (spec.keys_are_values) text += ", keys are values";
   if (spec.sinks) text += ", sinks";
   if (spec.temperature.length != 0) text += fmt::format(", temperature by {} from {}", spec.temperature.scale, spec.temperature.length);
   if (spec.sub_norm) text += fmt::format(", {}", spec.sub_norm->name);
@@ -45,6 +47,7 @@ std::string describe_spec(const LatentAttentionSpec& spec) {
 std::string describe_spec(const FeedForwardSpec& spec) {
   std::string text = fmt::format("{} {}, {}{}", spec.suffix.empty() ? "feed-forward" : "shared expert", spec.width,
                                  spec.gated ? "gated " : "", nn::Activation(spec.activation).name());
+  if (spec.cutoff) text += fmt::format(", cut off at {:.4g} deviations", *spec.cutoff);
   if (!spec.scaled_by.empty()) text += ", scaled by a gate";
   if (spec.sub_norm) text += fmt::format(", {}", spec.sub_norm->name);
   return text;
@@ -76,6 +79,13 @@ std::string describe_spec(const StateSpaceSpec& spec) {
                      spec.kernel);
 }
 
+std::string describe_spec(const SelectiveScanSpec& spec) {
+  return fmt::format("mamba {}, states of {}, steps of rank {}, convolution of {}{}", spec.inner, spec.state_size, spec.rank, spec.kernel,
+                     spec.bare_norms ? ", normed" : "");
+}
+
+std::string describe_spec(const LayerInputSpec& spec) { return fmt::format("the token's input of the layer, {}", spec.width); }
+
 std::string describe_spec(const DeltaRuleSpec& spec) {
   return fmt::format("gated delta rule {} × {}, {} key heads of {}, convolution of {}", spec.value_heads, spec.value_dim, spec.key_heads,
                      spec.key_dim, spec.kernel);
@@ -86,7 +96,8 @@ std::string describe_spec(const OwnSpec& spec) { return spec.name; }
 std::string describe_block(const BlockSpec& block) {
   std::vector<std::string> parts;
   for (const PartSpec& part : block.parts) {
-    parts.push_back(describe_norm(part.norm) + std::visit([](const auto& spec) { return describe_spec(spec); }, part.mixer));
+    parts.push_back(describe_norm(part.norm) + std::visit([](const auto& spec) { return describe_spec(spec); }, part.mixer) +
+                    (part.post_norm ? " → " + part.post_norm->name : ""));
   }
   std::string text = describe_norm(block.norm) + fmt::format("{}", fmt::join(parts, " + "));
   if (block.post_norm)
@@ -150,6 +161,8 @@ std::vector<std::string> describe_model(const DecoderSpec& model) {
                               model.embedding_scale == 1 ? "" : fmt::format(" × {:.6g}", model.embedding_scale),
                               model.learned_positions ? " + learned positions" : "") +
                   (model.token_types ? " + token type" : ""));
+  if (model.layer_inputs) lines.back() += fmt::format(", inputs of {} for each layer", model.layer_inputs->width);
+  if (model.alternating) lines.back() += fmt::format(", {} alternating streams", model.alternating->streams);
   if (model.embedding_norm) lines.back() += fmt::format(" → {}", model.embedding_norm->name);
   for (size_t index = 0; index < model.ropes.size(); ++index) {
     lines.push_back(fmt::format("rope {}: {}, {}", index, describe_rope(model.ropes[index]),

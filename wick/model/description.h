@@ -52,7 +52,11 @@ struct AttentionSpec {
   float alibi = 0;          // the largest bias a position (Press et al. 2022); 0: none
   bool output_bias = true;  // attn_output.bias counts, if it is there
   bool gated = false;       // attn_q has a gate behind each head's query, whose sigmoid multiplies the head's result
-  bool sinks = false;       // attn_sinks: a score of each head that takes weight from all (Xiao et al. 2024)
+  // The layer whose keys and values it attends to, having none of its own; -1: its own.
+  int64_t cache_of = -1;
+  bool keys_are_values = false;    // values are what attn_k gives, before its norm
+  bool normalizes_values = false;  // each head's, without weights
+  bool sinks = false;              // attn_sinks: a score of each head that takes weight from all (Xiao et al. 2024)
   QueryTemperature temperature = {};
   // A token sees later ones too, as in encoders; a window is then of the positions nearer than its size, in both directions.
   bool causal = true;
@@ -89,6 +93,7 @@ struct FeedForwardSpec {
   nn::ActivationKind activation = nn::ActivationKind::silu;
   bool gated = true;
   std::optional<NormSpec> sub_norm = {};  // before ffn_down
+  std::optional<float> cutoff = {};       // gates below their mean and so many standard deviations are 0 before the activation
   std::string suffix = {};                // of the weights' names: "_shexp" for experts that all tokens share
   std::string scaled_by = {};             // a weight [1, hidden_size], whose product's sigmoid multiplies the result
 };
@@ -116,6 +121,15 @@ struct ExpertsSpec {
   int64_t groups = 1, groups_used = 1;
   bool weights_input = false;  // weights multiply what experts read, not what they give
   GateKind gate = GateKind::silu;
+  // The part's norm has no weights: the router reads its result times ffn_gate_inp.scale / √hidden_size, experts times pre_ffw_norm_2.
+  bool scales_inputs = false;
+};
+
+// A layer's use of its token's row, one of DecoderSpec::layer_inputs: proj(activation(inp_gate(x)) · row). Weights: inp_gate [width,
+// hidden_size], proj [hidden_size, width].
+struct LayerInputSpec {
+  int64_t width = 0;
+  nn::ActivationKind activation = nn::ActivationKind::gelu_pytorch_tanh;
 };
 
 // A gated short convolution (Liquid AI 2025): out_proj(c · conv(b · x)), b, c and x being thirds of in_proj's rows; the convolution sees
@@ -140,6 +154,19 @@ struct StateSpaceSpec {
   [[nodiscard]] int64_t inner() const noexcept { return heads * head_dim; }
   // Columns of the convolution.
   [[nodiscard]] int64_t width() const noexcept { return inner() + 2 * groups * state_size; }
+};
+
+// Mamba (Gu & Dao 2023): a state [inner, state_size] whose numbers decay each by their own rate times the position's step, one for each
+// row, and take in the product of the row's input with the position's column. Before it is a short convolution, behind it a gate. Weights:
+// ssm_in, with the rows of inputs and gate; ssm_conv1d [inner, kernel] with a bias; ssm_x, with the rows of steps of this rank, columns and
+// reads; ssm_dt [inner, rank] with a bias; ssm_a [inner, state_size]; ssm_d [inner]; ssm_out; and where the checkpoint has them the norms
+// of what ssm_x gives, ssm_dt_norm, ssm_b_norm and ssm_c_norm.
+struct SelectiveScanSpec {
+  int64_t inner = 0, state_size = 0;
+  int64_t rank = 0;
+  int64_t kernel = 0;
+  bool bare_norms = false;  // what ssm_x gives is normalized without weights
+  float norm_epsilon = 1e-5F;
 };
 
 // The gated delta rule (Yang, Kautz & Hatamizadeh 2025): a state [key_dim, value_dim] of each value head decays by one number a position;
@@ -167,19 +194,22 @@ struct OwnSpec {
 };
 
 struct PartSpec {
-  std::variant<AttentionSpec, LatentAttentionSpec, FeedForwardSpec, ExpertsSpec, ShortConvolutionSpec, StateSpaceSpec, DeltaRuleSpec,
-               OwnSpec>
+  std::variant<AttentionSpec, LatentAttentionSpec, FeedForwardSpec, ExpertsSpec, ShortConvolutionSpec, StateSpaceSpec, SelectiveScanSpec,
+               DeltaRuleSpec, LayerInputSpec, OwnSpec>
       mixer;
-  std::optional<NormSpec> norm = {};  // of its own input, where parts of a block do not share the block's
+  std::optional<NormSpec> norm = {};       // of its own input, where parts of a block do not share the block's
+  std::optional<NormSpec> post_norm = {};  // of its own result
 };
 
-// x += scale · post_norm(Σ part(norm(x))), then x = sum_norm(x).
+// x += scale · post_norm(Σ part(norm(x))), then x = sum_norm(x), then x = sum_scale · x.
 struct BlockSpec {
   std::optional<NormSpec> norm = {};
   std::vector<PartSpec> parts;  // several: in parallel
   std::optional<NormSpec> post_norm = {};
   float residual_scale = 1;
   std::optional<NormSpec> sum_norm = {};  // of the residual stream: post-norm blocks (Vaswani et al. 2017)
+  float sum_scale = 1;
+  std::string sum_scaled_by = {};  // a weight [1] that multiplies it too, if the checkpoint has it
 };
 
 struct LayerSpec {
@@ -191,6 +221,24 @@ struct LayerSpec {
 struct ScoreHeadSpec {
   enum class Activation { tanh, gelu } activation = Activation::tanh;
   std::optional<NormSpec> norm = {};
+};
+
+// Alternating updates (Baykal et al. 2023): several residual streams, of which each layer computes one; the others are predicted before it
+// and corrected after it by what it gave. Weights: altup_proj and altup_unembd_proj [streams - 1, hidden_size, hidden_size]; in each layer
+// altup_router [streams, hidden_size] with altup_router_norm, altup_predict_coef [streams², streams], altup_correct_coef [streams,
+// streams], altup_correct_scale [hidden_size], and LayerInputSpec's with post_norm, whose result the further streams take.
+struct AlternatingSpec {
+  int64_t streams = 0;
+  int64_t active = 0;  // the stream that layers compute
+  LayerInputSpec layer_input = {};
+  float norm_epsilon = 1e-6F;
+};
+
+// A row of each token for each layer: (norm(model_proj(x) / √hidden_size) + √width · token_embd[token]) / √2. Weights:
+// per_layer_token_embd [tokens, layers · width], per_layer_model_proj [layers · width, hidden_size], per_layer_proj_norm [width].
+struct LayerRowsSpec {
+  int64_t width = 0;
+  float norm_epsilon = 1e-6F;
 };
 
 struct DecoderSpec {
@@ -205,6 +253,8 @@ struct DecoderSpec {
   bool encoder = false;
   std::optional<ScoreHeadSpec> score_head = {};
   float embedding_scale = 1;
+  std::optional<LayerRowsSpec> layer_inputs = {};
+  std::optional<AlternatingSpec> alternating = {};
   std::optional<NormSpec> embedding_norm = {};
   std::optional<NormSpec> output_norm = NormSpec{"output_norm"};
   float logit_scale = 1;

@@ -187,6 +187,14 @@ ScaledMatrix WeightReader::matrix(const std::string& name, int64_t rows, int64_t
   return read(name, OpId::linear, {rows, columns});
 }
 
+ScaledMatrix WeightReader::unscaled_matrix(const std::string& name, int64_t rows, int64_t columns) {
+  const CheckpointTensor& tensor = find(name + ".weight", OpId::linear);
+  ScaledMatrix matrix = stored_matrix(tensor, {rows, columns});
+  matrix.name = tensor.name;
+  matrix.rows_of_tensor = rows;
+  return matrix;
+}
+
 ScaledMatrix WeightReader::experts(const std::string& name, int64_t count, int64_t rows, int64_t columns) {
   const CheckpointTensor* scales = file_.find_tensor(name + ".scale");
   if (scales == nullptr || scales->shape.elements() <= 1) return read(name, OpId::linear_experts, {count, rows, columns});

@@ -48,6 +48,8 @@ class WeightReader {
   // kernel reads, becomes ternary blocks of scale 1 (quant/i2_s.h), and its scale counts too.
   // Errors: not_found, shape_mismatch, unsupported (a dtype that the device cannot multiply); each names file and tensor.
   [[nodiscard]] ScaledMatrix matrix(const std::string& name, int64_t rows, int64_t columns);
+  // The same of a matrix whose "<name>.scale" is no scale of its products.
+  [[nodiscard]] ScaledMatrix unscaled_matrix(const std::string& name, int64_t rows, int64_t columns);
   // The rows from `first` on of a matrix [of, columns]: one of several that a checkpoint stores as one. Nothing is copied; as rows are
   // whole blocks, those of a quantized matrix are one too. Errors: matrix's; unsupported for I2_S.
   struct Rows {

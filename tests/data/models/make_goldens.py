@@ -166,6 +166,22 @@ MODELS = {
     "qwen35": ("Qwen3_5TextConfig", dict(SIZES, **DELTA_RULE, num_hidden_layers=4, tie_word_embeddings=True,
                                          layer_types=["linear_attention", "full_attention", "linear_attention", "linear_attention"])),
     "qwen35moe": ("Qwen3_5MoeTextConfig", dict(SIZES, **DELTA_RULE, **DELTA_EXPERTS, num_hidden_layers=4)),
+    "mamba": ("MambaConfig", dict(MAMBA, state_size=5, time_step_rank=3)),
+    "falcon-mamba": ("FalconMambaConfig", dict(MAMBA, state_size=5, conv_kernel=3, tie_word_embeddings=False)),
+    "jamba": ("JambaConfig", dict(SIZES, num_hidden_layers=4, attn_layer_period=3, attn_layer_offset=1, num_experts=4, mamba_d_state=5,
+                                  mamba_dt_rank=3)),
+    "gemma3n": ("Gemma3nTextConfig", dict(
+        SIZES, num_hidden_layers=6, head_dim=8, sliding_window=6, num_kv_shared_layers=2, hidden_size_per_layer_input=4, altup_num_inputs=3,
+        laurel_rank=5, vocab_size_per_layer_input=60, activation_sparsity_pattern=[0.9, 0.7, 0.0, 0.0, 0.0, 0.0],
+        layer_types=["sliding_attention", "sliding_attention", "full_attention"] * 2)),
+    "gemma4": ("Gemma4TextConfig", dict(
+        SIZES, num_hidden_layers=6, head_dim=8, global_head_dim=16, sliding_window=6, num_kv_shared_layers=2, hidden_size_per_layer_input=4,
+        vocab_size_per_layer_input=VOCAB, use_double_wide_mlp=True, final_logit_softcapping=20.0,
+        layer_types=["sliding_attention", "sliding_attention", "full_attention"] * 2)),
+    "gemma4-experts": ("Gemma4TextConfig", dict(
+        SIZES, num_hidden_layers=3, head_dim=8, global_head_dim=12, num_global_key_value_heads=1, attention_k_eq_v=True, sliding_window=6,
+        hidden_size_per_layer_input=0, enable_moe_block=True, num_experts=6, top_k_experts=2, moe_intermediate_size=20,
+        layer_types=["sliding_attention", "full_attention", "full_attention"])),
     "nemotron-h": ("NemotronHConfig", dict(
         {key: value for key, value in SIZES.items() if key != "num_hidden_layers"}, head_dim=12, mamba_num_heads=8, mamba_head_dim=8,
         ssm_state_size=6, n_groups=2, layers_block_type=["mamba", "attention", "mlp", "mamba", "mlp"])),

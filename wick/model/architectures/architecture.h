@@ -52,7 +52,7 @@ enum class StoredForm {
 };
 
 // A tensor's name in a folder and its canonical one; "{}" is the layer, and a second one the number of an expert, whose tensors are one
-// stack.
+// stack. A canonical name without the first is that of a stack.
 struct TensorRow {
   std::string_view stored, canonical;  // without a canonical name nothing is computed with the tensor
   StoredForm form = StoredForm::as_it_is;
@@ -85,6 +85,7 @@ struct HuggingFaceForm {
   bool turns_partly = false;  // partial_rotary_factor counts, as where there is a usual one; others turn whole heads, whatever it says
   bool state_norm_by_version = false;  // transformers 5.0 to 5.17 have one norm over all groups, in the place of one for each
   bool adjusts_width = false;          // the feed-forward width is two thirds of the one that is said, rounded up (LFM2)
+  std::string_view step_rank = {};     // config.json's key of the rank of Mamba's time steps, which may be "auto"
   double yarn_log_unit = 0;            // what GGUF files multiply YaRN's mscale_all_dim by; 0: it is refused
 };
 

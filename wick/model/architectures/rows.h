@@ -67,6 +67,10 @@
   ROW(kGraniteHybrid) \
   ROW(kFalconH1) \
   ROW(kNemotronH) \
+  ROW(kMamba) \
+  ROW(kJamba) \
+  ROW(kGemma3n) \
+  ROW(kGemma4) \
   ROW(kQwen3Next) \
   ROW(kQwen35) \
   ROW(kQwen35Moe) \

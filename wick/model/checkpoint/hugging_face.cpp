@@ -125,6 +125,18 @@ void add_factors(Checkpoint::Folder& folder, const char* name, std::vector<float
                             .owner = kept});
 }
 
+// What GGUF files say by frequencies: pairs beyond the share do not turn.
+std::vector<float> divisors_of_pairs(const TranslatedConfig& config) {
+  if (!config.rotated_pairs) return {};
+  const GgufValue* head_dim = config.find(std::string(config.architecture->name) + ".attention.key_length");
+  const uint64_t length = head_dim == nullptr ? 0 : as_uint(*head_dim).value_or(0);
+  constexpr float kNever = 1e30F;
+  std::vector<float> divisors(std::min<uint64_t>(length / 2, 1 << 16), kNever);
+  const auto rotated = static_cast<size_t>(*config.rotated_pairs * static_cast<double>(length) / 2);
+  std::fill_n(divisors.begin(), std::min(rotated, divisors.size()), 1.0F);
+  return divisors;
+}
+
 void check_vocabulary_size(const Checkpoint& checkpoint, const Architecture& architecture) {
   const auto size = checkpoint.find_uint(std::string(architecture.name) + ".vocab_size");
   const CheckpointTensor* embedding = checkpoint.find_tensor("token_embd.weight");
@@ -168,6 +180,7 @@ Checkpoint open_hugging_face(const std::filesystem::path& path) {
   drop_positions(folder, unused_positions);
   add_factors(folder, "rope_factors_long.weight", std::move(config.long_factors));
   add_factors(folder, "rope_factors_short.weight", std::move(config.short_factors));
+  add_factors(folder, "rope_freqs.weight", divisors_of_pairs(config));
   check_biases(folder, config.attention_bias, {"blk.0.attn_q.bias", "blk.0.attn_qkv.bias", "blk.0.attn_kv_a_mqa.bias"}, "attention_bias");
   check_biases(folder, config.feed_forward_bias, {"blk.0.ffn_up.bias"}, "mlp_bias");
   std::set<const MappedFile*> files;

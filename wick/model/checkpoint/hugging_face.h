@@ -43,6 +43,8 @@ struct TranslatedConfig {
 
   std::optional<QuantizationConfig> quantization = {};  // none: matrices are stored as they are
 
+  // The share of a head's pairs that rotate in layers without a window, where the others are pairs too (Gemma 4); none: all.
+  std::optional<double> rotated_pairs = {};
   // longrope's divisors, which are tensors in GGUF files.
   std::vector<float> short_factors = {}, long_factors = {};
 

@@ -73,6 +73,8 @@ TranslatedConfig ConfigTranslator::translate() {
   }
   translate_adjusted_width();
   translate_windows();
+  translate_global_heads();
+  translate_sparsity();
   read_flags();
   add_defaults();
   if (!prefix_.empty()) {

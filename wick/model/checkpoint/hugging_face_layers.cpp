@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +28,18 @@ std::optional<LayerKind> layer_kind_of(std::string_view word) {
   if (word == "conv" || word == "mamba" || word == "linear_attention" || word == "M") return LayerKind::recurrent;
   if (word == "mlp" || word == "-") return LayerKind::feed_forward;
   return std::nullopt;
+}
+
+// Below which a normal distribution has this share: -∞ for none.
+double normal_quantile(double share) {
+  if (share <= 0) return -std::numeric_limits<double>::infinity();
+  double low = -40, high = 40;
+  constexpr int kHalvings = 100;
+  for (int step = 0; step < kHalvings; ++step) {
+    const double middle = (low + high) / 2;
+    (std::erfc(-middle / std::sqrt(2.0)) / 2 < share ? low : high) = middle;
+  }
+  return low;
 }
 
 }  // namespace
@@ -110,6 +124,15 @@ void ConfigTranslator::translate_layer_kinds() {
       kinds[index.get<size_t>()] = LayerKind::attention;
     }
   }
+  if (const Json* period = find("attn_layer_period"); kinds.empty() && period != nullptr && layers != nullptr) {
+    origin = "attn_layer_period";
+    const uint64_t each = whole_number(origin, *period);
+    const Json* first = find("attn_layer_offset");
+    const uint64_t offset = first != nullptr && first->is_number_unsigned() ? first->get<uint64_t>() : 0;
+    for (uint64_t layer = 0; layer < std::min(whole_number("num_hidden_layers", *layers), kMaxConfigLayers); ++layer) {
+      kinds.push_back(layer % each == offset ? LayerKind::attention : LayerKind::recurrent);
+    }
+  }
   if (kinds.empty()) return;
   if (layers != nullptr && whole_number("num_hidden_layers", *layers) != kinds.size()) {
     refuse(origin, fmt::format("{} layers", kinds.size()), fmt::format("num_hidden_layers = {}", shown(*layers)));
@@ -158,6 +181,7 @@ void ConfigTranslator::translate_state_sizes() {
     constexpr int kLastWhole = 17;
     result_.whole_state_norm = result_.architecture->hugging_face.state_norm_by_version && minor >= 0 && minor <= kLastWhole;
   }
+  if (const std::string_view key = result_.architecture->hugging_face.step_rank; !key.empty()) translate_selective_scan(std::string(key));
   if (has_own_row("position_embedding_type")) {
     const Json* type = find("position_embedding_type");
     add("rope.scaling.finetuned", "position_embedding_type", {type != nullptr && *type == "rope"});
@@ -170,6 +194,20 @@ void ConfigTranslator::translate_state_sizes() {
   if (heads > 0 && head_dim > 0 && heads < kSizeLimit && head_dim < kSizeLimit)
     add("ssm.inner_size", result_.origins[canonical_key("ssm.head_dim")], {heads * head_dim});
   std::erase_if(result_.metadata, [&](const auto& entry) { return entry.first == canonical_key("ssm.head_dim"); });
+}
+
+// Mamba's sizes, which configurations give as multiples and parts of the hidden size.
+void ConfigTranslator::translate_selective_scan(const std::string& key) {
+  const uint64_t hidden = added("embedding_length");
+  const Json* rank = find(key.c_str());
+  constexpr uint64_t kColumnsOfRank = 16;
+  const bool computed = rank == nullptr || *rank == "auto";
+  add("ssm.time_step_rank", key, {computed ? (hidden + kColumnsOfRank - 1) / kColumnsOfRank : whole_number(key, *rank)});
+  const char* expand = find("mamba_expand") != nullptr ? "mamba_expand" : "expand";
+  const double inner = (find(expand) == nullptr ? 2 : positive("", json_, expand)) * static_cast<double>(hidden);
+  if (!(inner >= 1) || inner > static_cast<double>(kSizeLimit) || inner != std::floor(inner))
+    refuse(expand, fmt::format("{}", inner), "the inner size must be a whole number");
+  add("ssm.inner_size", expand, {static_cast<uint64_t>(inner)});
 }
 
 void ConfigTranslator::translate_adjusted_width() {
@@ -185,6 +223,66 @@ void ConfigTranslator::translate_adjusted_width() {
   const double scaled = std::floor(factor * static_cast<double>(2 * said / 3));
   if (!(scaled >= 1) || scaled > 1e9) refuse("block_ffn_dim_multiplier", fmt::format("{}", factor), "the width is out of range");
   add("feed_forward_length", key, {(static_cast<uint64_t>(scaled) + multiple - 1) / multiple * multiple});
+}
+
+// Heads of layers without a window, where they are not those of the others: GGUF files name the windows' apart. Layers that share keys and
+// values may have feed-forward parts of twice the width.
+void ConfigTranslator::translate_global_heads() {
+  if (!has_own_row("global_head_dim")) return;
+  constexpr uint64_t kGlobalHeadDim = 512;
+  const Json* types = find("layer_types");
+  const uint64_t local = added("attention.key_length");
+  uint64_t global = find("global_head_dim") != nullptr ? whole_number("global_head_dim", *find("global_head_dim")) : kGlobalHeadDim;
+  const Json* global_kv = find("num_global_key_value_heads");
+  // By the numbers of layers, in later configurations.
+  if (const Json* own = find("per_layer_config"); own != nullptr) {
+    if (!own->is_object()) refuse("per_layer_config", shown(*own), "an object is needed");
+    if (own->empty()) global = local;
+    for (const auto& [layer, values] : own->items()) {
+      const bool known = values.is_object() && std::all_of(values.items().begin(), values.items().end(), [](const auto& entry) {
+                           return entry.key() == "head_dim" || entry.key() == "num_key_value_heads";
+                         });
+      if (!known) refuse("per_layer_config." + layer, shown(values), "this version knows head_dim and num_key_value_heads there");
+      if (const auto dim = values.find("head_dim"); dim != values.end()) global = whole_number("per_layer_config." + layer, *dim);
+      if (const auto heads = values.find("num_key_value_heads"); heads != values.end()) global_kv = &*heads;
+    }
+  }
+  if (local == 0) return;  // the architecture's own
+  add("attention.key_length", "global_head_dim", {global});
+  for (const char* name : {"attention.key_length_swa", "attention.value_length_swa", "rope.dimension_count_swa"})
+    add(name, "head_dim", {local});
+  const uint64_t kv_heads = added("attention.head_count_kv"), layers = std::min(added("block_count"), kMaxConfigLayers);
+  if (global_kv != nullptr && types != nullptr && types->is_array()) {
+    const uint64_t own = whole_number("num_global_key_value_heads", *global_kv);
+    std::vector<int32_t> each;
+    for (const Json& type : *types) each.push_back(static_cast<int32_t>(type == "sliding_attention" ? kv_heads : own));
+    if (own != kv_heads) add_sizes("attention.head_count_kv", "num_global_key_value_heads", each);
+  }
+  const Json* wide = find("use_double_wide_mlp");
+  const uint64_t width = added("feed_forward_length"), shared = added("attention.shared_kv_layers");
+  if (wide == nullptr || *wide != true || width == 0 || width >= kSizeLimit / 2) return;
+  std::vector<int32_t> widths;
+  for (uint64_t layer = 0; layer < layers; ++layer) widths.push_back(static_cast<int32_t>(layer + shared < layers ? width : 2 * width));
+  add_sizes("feed_forward_length", "use_double_wide_mlp", widths);
+}
+
+// The share of a layer's gates that are 0, as the number of standard deviations above the mean that a gate must be of a normal
+// distribution.
+void ConfigTranslator::translate_sparsity() {
+  const Json* shares = has_own_row("activation_sparsity_pattern") ? find("activation_sparsity_pattern") : nullptr;
+  if (shares == nullptr) return;
+  std::vector<float> cutoffs;
+  for (uint64_t layer = 0; layer < std::min(added("block_count"), kMaxConfigLayers); ++layer) {
+    const Json* share = !shares->is_array() ? shares : layer < shares->size() ? &shares->at(layer) : nullptr;
+    const std::optional<double> number = share == nullptr ? std::nullopt : number_of(*share);
+    if (!number || !(*number >= 0) || *number >= 1)
+      refuse("activation_sparsity_pattern", shown(*shares), "a number below 1 for each layer is needed");
+    cutoffs.push_back(static_cast<float>(normal_quantile(*number)));
+  }
+  const auto numbers = std::as_bytes(std::span(cutoffs));
+  const std::vector<std::byte>& bytes = values_->arrays.emplace_back(numbers.begin(), numbers.end());
+  add("activation_sparsity_scale", "activation_sparsity_pattern",
+      {GgufArray{.element_type = GgufType::f32, .size = cutoffs.size(), .packed = bytes, .strings = {}, .arrays = {}}});
 }
 
 void ConfigTranslator::translate_windows() {

@@ -243,6 +243,8 @@ CanonicalTensor canonical_tensor(std::string_view stored, const HuggingFaceForm&
   const Pattern pattern = pattern_of(name);
   CanonicalTensor tensor{.name = with_layer(row->canonical, pattern), .second = with_layer(row->second, pattern), .form = row->form};
   if (pattern.numbers.size() > 1) tensor.expert = std::stoll(pattern.numbers[1]);
+  // A stack of the whole model.
+  if (pattern.numbers.size() == 1 && row->canonical.find("{}") == std::string_view::npos) tensor.expert = std::stoll(pattern.numbers[0]);
   return tensor;
 }
 

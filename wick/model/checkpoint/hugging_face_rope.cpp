@@ -66,11 +66,20 @@ void ConfigTranslator::translate_rope_object(const std::string& origin, const Js
   if (const auto theta = rope.find("rope_theta"); theta != rope.end() && !theta->is_null()) {
     add_json("rope.freq_base", origin + ".rope_theta", *theta);
   }
+  const std::string type = rope_type_of(rope);
+  if (type == "proportional") {
+    const auto factor = rope.find("factor"), share = rope.find("partial_rotary_factor");
+    if (factor != rope.end() && !factor->is_null() && number_of(*factor) != 1)
+      refuse(origin + ".factor", shown(*factor), "this version runs 1");
+    const double part = share == rope.end() || share->is_null() ? 1 : positive(origin, rope, "partial_rotary_factor");
+    if (part > 1) refuse(origin + ".partial_rotary_factor", shown(*share), "a positive number up to 1 is needed");
+    result_.rotated_pairs = part;
+    return;
+  }
   if (const auto factor = rope.find("partial_rotary_factor"); factor != rope.end() && !factor->is_null()) {
     translate_rotary_factor(origin + ".partial_rotary_factor", *factor);
   }
   translate_sections(origin, rope);
-  const std::string type = rope_type_of(rope);
   if (type != "default") translate_scaling(origin, rope, type);
 }
 

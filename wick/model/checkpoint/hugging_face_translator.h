@@ -111,8 +111,11 @@ class ConfigTranslator {
   void translate_layer_kinds();
   void add_recurrent_layers(const std::string& origin, const std::vector<LayerKind>& kinds);
   void translate_state_sizes();
+  void translate_selective_scan(const std::string& key);
   void translate_adjusted_width();
   void translate_windows();
+  void translate_global_heads();
+  void translate_sparsity();
 
   const Json& json_;
   const std::string& name_;

@@ -356,6 +356,17 @@ StateSpaceSpec ModelConfig::state_space() const {
   return spec;
 }
 
+SelectiveScanSpec ModelConfig::selective_scan() const {
+  SelectiveScanSpec spec{.inner = keys.size("ssm.inner_size"),
+                         .state_size = keys.size("ssm.state_size"),
+                         .rank = keys.size("ssm.time_step_rank"),
+                         .kernel = keys.size("ssm.conv_kernel"),
+                         .bare_norms = keys.find_flag("ssm.dt_b_c_rms").value_or(false)};
+  spec.norm_epsilon = static_cast<float>(keys.positive_or("ssm.dt_b_c_rms_epsilon", norm_epsilon));
+  if (spec.kernel < 2) keys.fail_value("ssm.conv_kernel", std::to_string(spec.kernel), "want at least 2 positions");
+  return spec;
+}
+
 float ModelConfig::cap_or(std::string_view name, double usual) const {
   return keys.has(name) ? static_cast<float>(keys.find_positive_or_zero(name).value_or(0)) : static_cast<float>(usual);
 }

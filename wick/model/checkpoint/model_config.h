@@ -95,6 +95,8 @@ struct ModelConfig {
   }
   // Mamba 2's layers as "ssm." keys have them. Errors: corrupt_file for sizes that do not fit each other.
   [[nodiscard]] StateSpaceSpec state_space() const;
+  // Mamba's, the same.
+  [[nodiscard]] SelectiveScanSpec selective_scan() const;
   // The parts of layer `index` behind its ffn_norm: experts and those that all tokens share, where it has a router, and else
   // feed_forward(index).
   [[nodiscard]] std::vector<PartSpec> feed_forward_parts(int64_t index, const ExpertsSpec& experts) const;

@@ -21,20 +21,33 @@ class AttentionMixer final : public Mixer {
 
   [[nodiscard]] Tensor forward(const Tensor& normed, const MixerContext& context) const override;
   [[nodiscard]] std::optional<Tensor> forward_fused(const Tensor& x, const Norm& norm, const MixerContext& context) const override;
-  [[nodiscard]] std::vector<const ScaledMatrix*> matrices() const override { return {&query_, &key_, &value_, &output_}; }
-  [[nodiscard]] std::vector<ScaledMatrix*> adaptable() override { return {&query_, &key_, &value_, &output_}; }
+  [[nodiscard]] std::vector<const ScaledMatrix*> matrices() const override {
+    std::vector<const ScaledMatrix*> all{&query_, &key_, &value_};
+    all.resize(projected_);
+    all.push_back(&output_);
+    return all;
+  }
+  [[nodiscard]] std::vector<ScaledMatrix*> adaptable() override {
+    std::vector<ScaledMatrix*> all{&query_, &key_, &value_};
+    all.resize(projected_);
+    all.push_back(&output_);
+    return all;
+  }
 
  private:
-  // Queries, keys and values of x, their biases added; `fusion` may name a norm.
+  // Queries, keys and values of x, as far as there are matrices for them, their biases added; `fusion` may name a norm.
   [[nodiscard]] std::vector<Tensor> project(const Tensor& x, LinearFusion fusion, const MixerContext& context) const;
   // What attn_output is multiplied by.
   [[nodiscard]] Tensor heads_of(const std::vector<Tensor>& qkv, const MixerContext& context) const;
   // `gate`: [rows, heads, head_dim], where heads have one.
   [[nodiscard]] Tensor finished(const Tensor& attended, const std::optional<Tensor>& gate) const;
+  // Turns the query, and writes key and value into the cache where they are this layer's.
+  [[nodiscard]] Tensor rotated(const Tensor& query, const std::vector<Tensor>& qkv, const MixerContext& context) const;
   [[nodiscard]] Tensor by_head(const Tensor& x, int64_t heads, const std::optional<Tensor>& norm) const;
 
   AttentionSpec spec_;
   int64_t cached_;
+  size_t projected_ = 3;  // how many of query_, key_ and value_ there are
   bool deterministic_;
   ScaledMatrix query_, key_, value_, output_;
   std::optional<Tensor> query_bias_, key_bias_, value_bias_, output_bias_;
@@ -97,9 +110,10 @@ AttentionMixer::AttentionMixer(const AttentionSpec& spec, WeightReader& weights,
     matrix = weights.matrix(prefix + name, rows, hidden_size);
     bias = weights.find_vector(prefix + name + ".bias", rows);
   };
+  projected_ = spec.cache_of >= 0 ? 1 : spec.keys_are_values ? 2 : 3;
   read("attn_q", projected, query_, query_bias_);
-  read("attn_k", kv_width, key_, key_bias_);
-  read("attn_v", kv_width, value_, value_bias_);
+  if (projected_ > 1) read("attn_k", kv_width, key_, key_bias_);
+  if (projected_ > 2) read("attn_v", kv_width, value_, value_bias_);
   output_ = weights.matrix(prefix + "attn_output", hidden_size, query_width);
   if (spec.output_bias) output_bias_ = weights.find_vector(prefix + "attn_output.bias", hidden_size);
   if (spec.head_norms == HeadNorms::each_head_rotated) {
@@ -117,8 +131,9 @@ AttentionMixer::AttentionMixer(const AttentionSpec& spec, WeightReader& weights,
   } else if (spec.head_norms != HeadNorms::none) {
     const bool each = spec.head_norms == HeadNorms::each_head;
     query_norm_ = weights.vector(prefix + "attn_q_norm.weight", each ? spec.head_dim : query_width);
-    key_norm_ = weights.vector(prefix + "attn_k_norm.weight", each ? spec.head_dim : kv_width);
+    if (projected_ > 1) key_norm_ = weights.vector(prefix + "attn_k_norm.weight", each ? spec.head_dim : kv_width);
   }
+  if (spec.normalizes_values) unit_weight_ = Tensor::ones({spec.head_dim}, DType::f32, weights.device());
   if (spec.sinks) biases_.sinks = weights.vector(prefix + "attn_sinks.weight", spec.heads);
   if (spec.alibi != 0) biases_.slopes = alibi_slopes(spec.heads, spec.alibi, weights.device());
   if (spec.sub_norm) sub_norm_.emplace(*spec.sub_norm, weights, prefix, query_width);
@@ -137,15 +152,27 @@ Tensor AttentionMixer::by_head(const Tensor& x, int64_t heads, const std::option
 std::vector<Tensor> AttentionMixer::project(const Tensor& x, LinearFusion fusion, const MixerContext& context) const {
   const std::array<const Tensor*, 3> projections{&query_.weight, &key_.weight, &value_.weight};
   if (!scaled_) fusion.biases = {pointer_to(query_bias_), pointer_to(key_bias_), pointer_to(value_bias_)};
-  std::vector<Tensor> qkv = linear(x, projections, context.linear, fusion);
+  std::vector<Tensor> qkv = linear(x, std::span(projections).first(projected_), context.linear, fusion);
   const std::array<std::pair<const ScaledMatrix&, const std::optional<Tensor>&>, 3> parts{
       {{query_, query_bias_}, {key_, key_bias_}, {value_, value_bias_}}};
-  for (size_t i = 0; i < parts.size(); ++i) {
+  for (size_t i = 0; i < projected_; ++i) {
     const auto& [matrix, bias] = parts[i];
     if (scaled_) qkv[i] = biased(matrix.scaled(std::move(qkv[i])), bias);
     qkv[i] = context.adapted(matrix, x, std::move(qkv[i]));
   }
   return qkv;
+}
+
+Tensor AttentionMixer::rotated(const Tensor& query, const std::vector<Tensor>& qkv, const MixerContext& context) const {
+  const auto clamped = [&](Tensor part) { return spec_.clamp == 0 ? std::move(part) : part.clamp(-spec_.clamp, spec_.clamp); };
+  const Tensor& angles = context.places.angles[static_cast<size_t>(spec_.rope + 1)];
+  const StepInputs::Group& group = context.places.step.groups[static_cast<size_t>(context.pool.group_of(cached_))];
+  if (projected_ == 1) return rope(query, angles.index_select(group.cache.positions, 0), context.rope_style);
+  const Tensor key = clamped(by_head(qkv[1], spec_.kv_heads, key_norm_));
+  Tensor value = clamped(by_head(qkv[projected_ - 1], spec_.kv_heads, std::nullopt));
+  if (spec_.normalizes_values) value = rms_norm(value, *unit_weight_, RmsNormParams{spec_.norm_epsilon, deterministic_});
+  return rope_into_cache(query, key, value, group.cache, angles, context.rope_style, context.pool.keys(cached_),
+                         context.pool.values(cached_));
 }
 
 Tensor AttentionMixer::heads_of(const std::vector<Tensor>& qkv, const MixerContext& context) const {
@@ -157,14 +184,10 @@ Tensor AttentionMixer::heads_of(const std::vector<Tensor>& qkv, const MixerConte
     query = both.narrow(2, 0, spec_.head_dim).contiguous();
     gate = both.narrow(2, spec_.head_dim, spec_.head_dim);
   }
-  query = clamped(by_head(query, spec_.heads, query_norm_));
-  const Tensor key = clamped(by_head(qkv[1], spec_.kv_heads, key_norm_));
-  const Tensor value = clamped(by_head(qkv[2], spec_.kv_heads, std::nullopt));
+  query = rotated(clamped(by_head(query, spec_.heads, query_norm_)), qkv, context);
   const StepInputs::Group& group = context.places.step.groups[static_cast<size_t>(context.pool.group_of(cached_))];
   const Tensor& keys = context.pool.keys(cached_);
   const Tensor& values = context.pool.values(cached_);
-  const Tensor& angles = context.places.angles[static_cast<size_t>(spec_.rope + 1)];
-  query = rope_into_cache(query, key, value, group.cache, angles, context.rope_style, keys, values);
   if (rotated_norm_) query = query * *rotated_norm_;
   if (spec_.temperature.length != 0) query = query * temperatures(spec_.temperature, context.places.step.positions);
   AttentionParams params{.scale = spec_.scale,
@@ -200,7 +223,8 @@ Tensor AttentionMixer::forward(const Tensor& normed, const MixerContext& context
 std::optional<Tensor> AttentionMixer::forward_fused(const Tensor& x, const Norm& norm, const MixerContext& context) const {
   const std::array<const Tensor*, 3> first{&query_.weight, &key_.weight, &value_.weight};
   const std::array<const Tensor*, 1> last{&output_.weight};
-  if (scaled_ || output_.scale != 1 || !fuses_linear(x, first, context.linear) || !fuses_linear(x, last, context.linear))
+  if (scaled_ || output_.scale != 1 || !fuses_linear(x, std::span(first).first(projected_), context.linear) ||
+      !fuses_linear(x, last, context.linear))
     return std::nullopt;
   const Tensor heads = heads_of(project(x, norm.fusion(), context), context);
   return linear(heads, output_.weight, context.linear, {.biases = {pointer_to(output_bias_)}, .residual = &x});

@@ -2,6 +2,7 @@
 // on the host, so that a step can be recorded.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -35,7 +36,7 @@ class ExpertsMixer final : public Mixer {
  public:
   ExpertsMixer(const ExpertsSpec& spec, WeightReader& weights, const MixerPlace& place);
 
-  [[nodiscard]] Tensor forward(const Tensor& normed, const MixerContext& context) const override;
+  [[nodiscard]] Tensor forward(const Tensor& read, const MixerContext& context) const override;
   [[nodiscard]] std::vector<const ScaledMatrix*> matrices() const override {
     if (joined_) return {&up_, &down_};
     return {&gate_, &up_, &down_};
@@ -54,6 +55,7 @@ class ExpertsMixer final : public Mixer {
   ExpertsSpec spec_;
   bool joined_;  // up_ holds each expert's gate before its up
   ScaledMatrix router_, gate_, up_, down_;
+  std::optional<Tensor> router_scale_, input_scale_;  // [hidden_size] of each
   std::optional<Tensor> router_bias_, choice_bias_, gate_bias_, up_bias_, down_bias_;
 };
 
@@ -61,7 +63,13 @@ ExpertsMixer::ExpertsMixer(const ExpertsSpec& spec, WeightReader& weights, const
     : spec_(spec), joined_(weights.has(fmt::format("blk.{}.ffn_gate_up_exps.weight", place.layer))) {
   const std::string prefix = fmt::format("blk.{}.", place.layer);
   const int64_t hidden_size = place.hidden_size;
-  router_ = weights.matrix(prefix + "ffn_gate_inp", spec.count, hidden_size);
+  if (spec.scales_inputs) {
+    router_ = weights.unscaled_matrix(prefix + "ffn_gate_inp", spec.count, hidden_size);
+    router_scale_ = weights.vector(prefix + "ffn_gate_inp.scale", hidden_size) * (1 / std::sqrt(static_cast<double>(hidden_size)));
+    input_scale_ = weights.vector(prefix + "pre_ffw_norm_2.weight", hidden_size);
+  } else {
+    router_ = weights.matrix(prefix + "ffn_gate_inp", spec.count, hidden_size);
+  }
   router_bias_ = weights.find_vector(prefix + "ffn_gate_inp.bias", spec.count);
   choice_bias_ = weights.find_vector(prefix + "exp_probs_b.bias", spec.count);
   if (joined_) {
@@ -139,11 +147,12 @@ Tensor ExpertsMixer::inner(const Tensor& x, const Tensor& ids, const MixerContex
   return gated_linear_experts(x, gate_.weight, up_.weight, ids, params, pointer_to(gate_bias_), pointer_to(up_bias_));
 }
 
-Tensor ExpertsMixer::forward(const Tensor& normed, const MixerContext& context) const {
-  context.show_input({router_.name}, normed);
+Tensor ExpertsMixer::forward(const Tensor& read, const MixerContext& context) const {
+  const Tensor routed = router_scale_ ? read * *router_scale_ : read, normed = input_scale_ ? read * *input_scale_ : read;
+  context.show_input({router_.name}, routed);
   LinearParams exact = context.linear;
   exact.precise = true;
-  const Choice choice = choose(biased(router_.scaled(linear(normed, router_.weight, exact)), router_bias_));
+  const Choice choice = choose(biased(router_.scaled(linear(routed, router_.weight, exact)), router_bias_));
   const Tensor weights = choice.weights.unsqueeze(-1);
   const Tensor x = spec_.weights_input ? normed.unsqueeze(1) * weights : normed;
   context.show_input({gate_.name, up_.name}, x, spec_.count, choice.ids);

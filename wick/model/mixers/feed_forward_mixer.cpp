@@ -72,7 +72,7 @@ FeedForwardMixer::FeedForwardMixer(const FeedForwardSpec& spec, WeightReader& we
   if (spec.sub_norm) sub_norm_.emplace(*spec.sub_norm, weights, prefix, width);
   if (spec.suffix.empty()) divisors_ = weights.find_vector(prefix + "ffn.act.scales", width);
   const bool one_call = spec.gated && gate_.weight.dtype() == up_.weight.dtype() && gate_.scale == 1 && (up_.scale == 1 || !up_bias_);
-  if (one_call) gate_kind_ = gate_kind_of(spec.activation);
+  if (one_call && !spec.cutoff) gate_kind_ = gate_kind_of(spec.activation);
 }
 
 Tensor FeedForwardMixer::inner(const Tensor& x, LinearFusion fusion, const MixerContext& context) const {
@@ -89,7 +89,12 @@ Tensor FeedForwardMixer::inner(const Tensor& x, LinearFusion fusion, const Mixer
   }
   const std::array<const Tensor*, 2> projections{&gate_.weight, &up_.weight};
   const std::vector<Tensor> products = linear(x, projections, params, fusion);
-  return activation_.forward(finished(gate_, products[0], gate_bias_)) * finished(up_, products[1], up_bias_);
+  Tensor gate = finished(gate_, products[0], gate_bias_);
+  if (spec_.cutoff) {
+    const Tensor mean = gate.mean_keepdim(-1), centred = gate - mean;
+    gate = (centred - centred.sqr().mean_keepdim(-1).sqrt() * *spec_.cutoff).relu();
+  }
+  return activation_.forward(gate) * finished(up_, products[1], up_bias_);
 }
 
 Tensor FeedForwardMixer::forward(const Tensor& normed, const MixerContext& context) const {

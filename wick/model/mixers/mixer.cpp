@@ -45,6 +45,7 @@ Tensor Norm::add(Tensor& x, const Tensor& y) const {
 
 std::optional<KvLayer> cached_layer(const PartSpec& part, DType dtype) {
   if (const auto* attention = std::get_if<AttentionSpec>(&part.mixer)) {
+    if (attention->cache_of >= 0) return std::nullopt;
     return KvLayer{.kv_heads = attention->kv_heads,
                    .key_dim = attention->head_dim,
                    .value_dim = attention->head_dim,
@@ -64,6 +65,10 @@ std::optional<KeptState> kept_state(const PartSpec& part, int64_t hidden_size) {
   if (const auto* space = std::get_if<StateSpaceSpec>(&part.mixer)) {
     const int64_t columns = space->kernel - 1;
     return KeptState{.numbers = columns * space->width() + space->inner() * space->state_size, .columns = columns};
+  }
+  if (const auto* scan = std::get_if<SelectiveScanSpec>(&part.mixer)) {
+    const int64_t columns = scan->kernel - 1;
+    return KeptState{.numbers = (columns + scan->state_size) * scan->inner, .columns = columns};
   }
   if (const auto* rule = std::get_if<DeltaRuleSpec>(&part.mixer)) {
     const int64_t columns = rule->kernel - 1;
@@ -87,6 +92,10 @@ std::unique_ptr<Mixer> build_mixer(const PartSpec& part, WeightReader& weights, 
           return build_short_convolution(spec, weights, place);
         } else if constexpr (std::is_same_v<Spec, StateSpaceSpec>) {
           return build_state_space(spec, weights, place);
+        } else if constexpr (std::is_same_v<Spec, SelectiveScanSpec>) {
+          return build_selective_scan(spec, weights, place);
+        } else if constexpr (std::is_same_v<Spec, LayerInputSpec>) {
+          return build_layer_input(spec, weights, place);
         } else if constexpr (std::is_same_v<Spec, DeltaRuleSpec>) {
           return build_delta_rule(spec, weights, place);
         } else {

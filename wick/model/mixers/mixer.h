@@ -25,6 +25,7 @@ namespace wick {
 struct BatchPlaces {
   StepInputs step;
   std::vector<Tensor> angles;  // a table without pairs, then for each of DecoderSpec::ropes its table of rotations
+  Tensor layer_inputs = {};    // f32 [rows, layers, width], where layers take something of their tokens
 };
 
 // Inputs common to all mixers of a step.
@@ -94,7 +95,7 @@ class Norm {
 // Which layer a mixer is built for.
 struct MixerPlace {
   int64_t layer = 0;
-  int64_t cached = 0;     // its place among those that have a cache
+  int64_t cached = 0;     // its place among those that have a cache, or that of the layer whose cache it attends to
   int64_t recurrent = 0;  // and among those that keep a state
   int64_t hidden_size = 0;
 };
@@ -106,6 +107,8 @@ struct MixerPlace {
 [[nodiscard]] std::unique_ptr<Mixer> build_short_convolution(const ShortConvolutionSpec& spec, WeightReader& weights,
                                                              const MixerPlace& place);
 [[nodiscard]] std::unique_ptr<Mixer> build_state_space(const StateSpaceSpec& spec, WeightReader& weights, const MixerPlace& place);
+[[nodiscard]] std::unique_ptr<Mixer> build_selective_scan(const SelectiveScanSpec& spec, WeightReader& weights, const MixerPlace& place);
+[[nodiscard]] std::unique_ptr<Mixer> build_layer_input(const LayerInputSpec& spec, WeightReader& weights, const MixerPlace& place);
 [[nodiscard]] std::unique_ptr<Mixer> build_delta_rule(const DeltaRuleSpec& spec, WeightReader& weights, const MixerPlace& place);
 [[nodiscard]] std::unique_ptr<Mixer> build_mixer(const PartSpec& part, WeightReader& weights, const MixerPlace& place);
 
