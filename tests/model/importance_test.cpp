@@ -48,7 +48,8 @@ TEST_P(ImportanceOf, EntriesAreThoseOfTheFilesMatrices) {
     const bool convolved = tensor.name.ends_with("conv.weight") || tensor.name.ends_with("conv1d.weight");
     const bool multiplied = !convolved && tensor.shape.rank() > 1 && tensor.name.starts_with("blk.") && tensor.name.ends_with(".weight") &&
                             tensor.name.find("norm") == std::string_view::npos;
-    if (!multiplied) continue;
+    // Coefficients of alternating updates are few, and no type but floats holds them.
+    if (!multiplied || tensor.name.find(".altup_") != std::string_view::npos) continue;
     EXPECT_TRUE(entries.contains(tensor.name)) << tensor.name << " has no importance";
   }
 }

@@ -223,6 +223,18 @@ TEST_F(RefusedRecurrent, SizesThatDoNotFit) {
   expect_parts(message("mamba2", "mamba2.ssm.inner_size", 63), {"mamba2.ssm.inner_size", "63", "8 heads"});
   expect_parts(message("mamba2", "mamba2.ssm.conv_kernel", 1), {"mamba2.ssm.conv_kernel", "= 1"});
   expect_parts(message("lfm2", "lfm2.shortconv.l_cache", 0), {"lfm2.shortconv.l_cache", "0"});
+  expect_parts(message("qwen3next", {{"linear_num_key_heads", 4}}), {"linear_num_key_heads", "= 4", "6 value heads"});
+  expect_parts(message("qwen35", {{"linear_conv_kernel_dim", 1}}), {"linear_conv_kernel_dim", "= 1", "at least 2"});
+  expect_parts(message("mamba", {{"expand", 1.3}}), {"expand", "41.6", "whole number"});
+  expect_parts(message("mamba", "mamba.ssm.conv_kernel", 1), {"mamba.ssm.conv_kernel", "= 1"});
+}
+
+TEST_F(RefusedRecurrent, GemmasLayersThatDoNotFit) {
+  expect_parts(message("gemma3n", {{"num_kv_shared_layers", 5}}), {"num_kv_shared_layers", "= 5", "layer 2"});
+  expect_parts(message("gemma3n", {{"altup_active_idx", 3}}), {"altup_active_idx", "= 3", "3 streams"});
+  expect_parts(message("gemma3n", {{"activation_sparsity_pattern", {0.5}}}), {"activation_sparsity_pattern", "[0.5]", "each layer"});
+  expect_parts(message("gemma4", {{"per_layer_config", {{"2", {{"rank", 3}}}}}}), {"per_layer_config.2", "head_dim"});
+  expect_parts(message("gemma4", {{"use_bidirectional_attention", "all"}}), {"use_bidirectional_attention", "all"});
 }
 
 }  // namespace
