@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "wick/cli/hub/model_path.h"
 #include "wick/cli/load_model.h"
 #include "wick/engine/prompt.h"
+#include "wick/engine/ranking.h"
 
 namespace wick {
 namespace {
@@ -20,15 +20,20 @@ namespace {
 // The scores of a query and each document, in their order.
 std::vector<float> scores_of(const LoadedModel& loaded, const std::string& query, const std::vector<std::string>& documents) {
   const ModelInfo& info = loaded.model->info();
-  std::vector<float> scores;
+  std::vector<std::vector<TokenId>> pairs;
+  int64_t longest = 1;
   for (const std::string& document : documents) {
-    const std::vector<TokenId> tokens = encode_pair(*loaded.tokenizer, query, document);
-    const auto count = static_cast<int64_t>(tokens.size());
+    const auto count = std::ssize(pairs.emplace_back(encode_pair(*loaded.tokenizer, query, document)));
     if (count > info.context_length) {
-      fail(ErrorCode::context_full, "the query and document {} have {} tokens and the context of {} holds {}; shorten them", scores.size(),
-           count, info.name, info.context_length);
+      fail(ErrorCode::context_full, "the query and document {} have {} tokens and the context of {} holds {}; shorten them",
+           pairs.size() - 1, count, info.name, info.context_length);
     }
-    const std::unique_ptr<KvPool> pool = loaded.model->new_pool(count);
+    longest = std::max<int64_t>(longest, count);
+  }
+  // Nothing of a pair stays in it.
+  const std::unique_ptr<KvPool> pool = loaded.model->new_pool(longest);
+  std::vector<float> scores;
+  for (const std::vector<TokenId>& tokens : pairs) {
     Batch batch;
     batch.add({}, 0, tokens, Batch::Results::none);
     const Tensor result = loaded.model->forward(batch, *pool, {.result = ModelResult::pooled, .pooling = {}, .stop = {}});
@@ -66,10 +71,7 @@ void rerank_command(Console& console, const Arguments& arguments) {
          "{} is no reranker: it has no head that scores pairs of texts; take one, or compare vectors (wick embed)", info.name);
   }
   const std::vector<float> scores = scores_of(loaded, query, documents);
-  std::vector<size_t> order(scores.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t left, size_t right) { return scores[left] > scores[right]; });
-  for (const size_t index : order) {
+  for (const size_t index : rank_scores(scores)) {
     console.out << json_text(nlohmann::ordered_json{{"index", index}, {"score", scores[index]}, {"text", documents[index]}}) << '\n';
   }
   note_fallback_ops(console, loaded.model->device());
