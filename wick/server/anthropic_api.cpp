@@ -352,7 +352,7 @@ class MessageWriter final : public AnswerWriter {
 
 void messages(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
   const std::shared_ptr<Service> service = worker.service();
-  const Json body = parse_body(http.body);
+  const Json& body = http.json();
   Fields fields(body);
   ChatRequest chat;
   read_chat(fields, chat);
@@ -371,7 +371,7 @@ void messages(Worker& worker, const HttpRequest& http, const Exchange& exchange)
 
 void count_input_tokens(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
   const std::shared_ptr<Service> service = worker.service();
-  const Json body = parse_body(http.body);
+  const Json& body = http.json();
   Fields fields(body);
   ChatRequest chat;
   read_chat(fields, chat);

@@ -123,7 +123,7 @@ void check_length(Fields& fields, const Engine& engine, Request& request, bool i
 }
 
 Request read_request(const HttpRequest& http, const Service& service, bool& streams) {
-  const Json body = parse_body(http.body);
+  const Json& body = http.json();
   Fields fields(body);
   Request request;
   if (const auto operation = fields.text("operation"); operation && *operation != "infer") {

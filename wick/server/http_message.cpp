@@ -111,6 +111,11 @@ std::string_view HttpRequest::parameter(std::string_view name) const noexcept {
   return {};
 }
 
+const Json& HttpRequest::json() const {
+  if (parsed == nullptr) parsed = std::make_shared<const Json>(parse_body(body));
+  return *parsed;
+}
+
 std::optional<std::string_view> HttpRequest::query_value(std::string_view name) const noexcept {
   for (const auto& [key, value] : query) {
     if (key == name) return value;

@@ -3,11 +3,14 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "wick/server/json.h"
 
 namespace wick::server {
 
@@ -47,6 +50,11 @@ struct HttpRequest {
 
   [[nodiscard]] std::string_view parameter(std::string_view name) const noexcept;
   [[nodiscard]] std::optional<std::string_view> query_value(std::string_view name) const noexcept;
+
+  // The body as JSON, which is parsed when it is first asked for. Errors: parse_body's.
+  [[nodiscard]] const Json& json() const;
+
+  mutable std::shared_ptr<const Json> parsed = {};  // by json(); may be dropped to save memory
 };
 
 // Splits and decodes a target, "/path?query" or "http://host/path?query". False if it is neither, or has a bad %-escape, a NUL, or ".." as

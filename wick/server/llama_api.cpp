@@ -27,7 +27,7 @@ constexpr size_t kMaxDetokenizedTokens = size_t{1} << 20U;
 void tokenize(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
   const std::shared_ptr<Service> service = worker.service();
   const Tokenizer& tokenizer = service->engine->tokenizer();
-  const Json body = parse_body(http.body);
+  const Json& body = http.json();
   Fields fields(body);
   fields.require("content");
   const std::string content = fields.text("content").value_or("");
@@ -51,7 +51,7 @@ void tokenize(Worker& worker, const HttpRequest& http, const Exchange& exchange)
 
 void detokenize(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
   const std::shared_ptr<Service> service = worker.service();
-  const Json body = parse_body(http.body);
+  const Json& body = http.json();
   Fields fields(body);
   fields.require("tokens");
   std::vector<TokenId> tokens;

@@ -37,7 +37,7 @@ double mebibytes(uint64_t bytes) { return std::ceil(static_cast<double>(bytes) /
 std::string model_of(const HttpRequest& request) {
   if (const auto named = request.query_value("model")) return std::string(*named);
   if (request.body.empty()) return {};
-  const Json body = parse_body(request.body);
+  const Json& body = request.json();
   if (!body.is_object()) return {};
   for (const char* key : {"model", "name"}) {
     const auto found = body.find(key);
@@ -143,6 +143,7 @@ void ModelPool::handle(HttpRequest& request, const Exchange& exchange) {
       service = entry.worker.service_if_ready();
       entry.used = Clock::now();
     } else {
+      request.parsed.reset();  // it may wait for long
       wait_for(entry, {.request = std::move(request), .exchange = exchange});
     }
   }

@@ -142,7 +142,7 @@ void answer_loaded(const Service& service, bool is_chat, const Exchange& exchang
 
 void ollama_chat(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
   const std::shared_ptr<Service> service = worker.service();
-  const Json body = parse_body(http.body);
+  const Json& body = http.json();
   Fields fields(body);
   if (const Json* const messages = fields.find("messages"); messages == nullptr || (messages->is_array() && messages->empty())) {
     fields.check();
@@ -161,7 +161,7 @@ void ollama_chat(Worker& worker, const HttpRequest& http, const Exchange& exchan
 
 void ollama_generate(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
   const std::shared_ptr<Service> service = worker.service();
-  const Json body = parse_body(http.body);
+  const Json& body = http.json();
   Fields fields(body);
   ChatRequest chat;
   const std::string prompt = fields.text("prompt").value_or("");

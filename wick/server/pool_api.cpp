@@ -130,7 +130,7 @@ std::string pool_metrics(const ModelPool& pool) {
 }
 
 std::string named_model(const HttpRequest& request) {
-  const Json body = parse_body(request.body);
+  const Json& body = request.json();
   if (!body.is_object() || !body.contains("model") || !body["model"].is_string()) {
     throw ApiError({{.field = "model", .constraint = "is required: the name of a model of GET /v1/models", .value = ""}});
   }

@@ -226,7 +226,7 @@ ChatRequest read_body(Fields& fields, const Service& service) {
 
 void responses(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
   const std::shared_ptr<Service> service = worker.service();
-  const Json body = parse_body(http.body);
+  const Json& body = http.json();
   Fields fields(body);
   ChatRequest chat = read_body(fields, *service);
   name_user(http, chat.request);
@@ -237,7 +237,7 @@ void responses(Worker& worker, const HttpRequest& http, const Exchange& exchange
 
 void count_response_tokens(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
   const std::shared_ptr<Service> service = worker.service();
-  const Json body = parse_body(http.body);
+  const Json& body = http.json();
   Fields fields(body);
   ChatRequest chat = read_body(fields, *service);
   render_chat(*service, chat);

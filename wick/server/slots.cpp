@@ -30,7 +30,7 @@ std::filesystem::path slot_file(const Worker& worker, const HttpRequest& http, s
   if (worker.options().slot_folder.empty()) {
     throw ApiError(501, "UNSUPPORTED", "slots are saved only where the server was started with --slot-save-path FOLDER");
   }
-  const Json body = parse_body(http.body);
+  const Json& body = http.json();
   Fields fields(body);
   fields.require("filename");
   name = fields.text("filename").value_or("");
