@@ -373,6 +373,58 @@ TEST(Engine, PromptLogprobsAndEchoTellOfThePrompt) {
   }
 }
 
+TEST(Engine, ProgressOfAPromptIsToldWhenItBeginsAndAfterEachStep) {
+  Sample sample;
+  Engine& engine = sample.engine({.step_rows = 20, .speculation = {.most = 0}});
+  std::mt19937 random(5);
+  // Somebody decodes, so that a step has 19 rows for the prompt.
+  Stream other = engine.submit(Sample::request(Sample::random_tokens(random, 4), 200));
+  (void)engine.step();
+  Request request = Sample::request(Sample::random_tokens(random, 100), 2);
+  request.report_progress = true;
+  const auto told = [](const Answer& answer) {
+    std::vector<int64_t> computed;
+    for (const ProgressEvent& event : answer.progress) {
+      EXPECT_EQ(event.prompt_tokens, 100);
+      EXPECT_EQ(event.cached_tokens, answer.progress.front().computed_tokens);
+      computed.push_back(event.computed_tokens);
+    }
+    return computed;
+  };
+  EXPECT_EQ(told(sample.ask(request)), (std::vector<int64_t>{0, 19, 38, 57, 76, 95, 100}));
+  // The second finds whole blocks of it in the cache, and begins there.
+  const Answer again = sample.ask(request);
+  const std::vector<int64_t> computed = told(again);
+  EXPECT_GE(computed.front(), 64);
+  EXPECT_EQ(computed.front(), again.prompt->usage.cached_tokens);
+  EXPECT_EQ(computed.back(), 100);
+  request.report_progress = false;
+  EXPECT_TRUE(sample.ask(request).progress.empty());
+}
+
+TEST(Engine, LogprobsAfterSamplingAreThoseOfWhatCouldBeDrawn) {
+  Sample sample;
+  (void)sample.engine();
+  Request request = Sample::request({1, 2}, 3);
+  request.params.logprobs = 5;
+  request.params.logprobs_after_sampling = true;
+  Stream stream = sample.running().submit(request);
+  int tokens = 0;
+  while (!stream.ended()) {
+    (void)sample.running().step();
+    while (const std::optional<StreamEvent> event = stream.poll()) {
+      const auto* token = std::get_if<TokenEvent>(&*event);
+      if (token == nullptr) continue;
+      ++tokens;
+      ASSERT_TRUE(token->logprob.has_value());
+      EXPECT_EQ(token->logprob->chosen.logprob, 0) << "greedy: the token alone";
+      ASSERT_EQ(token->logprob->top.size(), 1U);
+      EXPECT_EQ(token->logprob->top[0].token, token->token);
+    }
+  }
+  EXPECT_EQ(tokens, 3);
+}
+
 TEST(Engine, StopTokensEndAChoice) {
   Sample sample;
   (void)sample.engine();

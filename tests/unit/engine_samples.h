@@ -21,6 +21,7 @@ struct Answer {
   std::vector<std::vector<TokenId>> tokens;  // of each choice
   std::vector<std::string> texts;
   std::vector<FinishEvent> finishes;
+  std::vector<ProgressEvent> progress;
   std::optional<PromptEvent> prompt;
   std::optional<ErrorEvent> error;
 
@@ -31,7 +32,10 @@ struct Answer {
       if (texts.size() <= index) texts.resize(index + 1);
       return index;
     };
-    if (auto* of = std::get_if<PromptEvent>(&event)) {
+    if (const auto* step = std::get_if<ProgressEvent>(&event)) {
+      EXPECT_FALSE(prompt.has_value()) << "progress of a prompt that is done";
+      progress.push_back(*step);
+    } else if (auto* of = std::get_if<PromptEvent>(&event)) {
       EXPECT_FALSE(prompt.has_value());
       prompt = std::move(*of);
     } else if (auto* token = std::get_if<TokenEvent>(&event)) {

@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "unit/sampling_draws.h"
@@ -65,6 +66,45 @@ TEST(Sampling, FrequenciesFollowTheSoftmaxAtEachTemperature) {
           << "temperature " << temperature << " token " << token;
     }
   }
+}
+
+// The distribution of each way to draw, computed here by the definitions of its steps.
+TEST(Sampling, TheDistributionIsThatAfterTheFilters) {
+  const std::vector<float> logits = logits_of({0.05, 0.5, 0.15, 0.3});
+  const auto expect_distribution = [&](const SamplingParams& params, const std::vector<std::pair<int32_t, double>>& wanted,
+                                       const std::vector<uint64_t>& mask = {}) {
+    Sampler sampler(params);
+    const DrawnToken drawn = sampler.sample_with_distribution(logits, mask);
+    ASSERT_EQ(drawn.distribution.size(), wanted.size());
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      EXPECT_EQ(drawn.distribution[i].token, wanted[i].first);
+      EXPECT_NEAR(drawn.distribution[i].probability, wanted[i].second, 1e-5);
+    }
+    EXPECT_EQ(drawn.token, Sampler(params).sample(logits, mask)) << "the same token as without the distribution";
+  };
+  SamplingParams params = plain();
+  expect_distribution(params, {{1, 0.5}, {3, 0.3}, {2, 0.15}, {0, 0.05}});
+  expect_distribution(params, {{1, 0.5 / 0.65}, {2, 0.15 / 0.65}}, {0b0110});
+  params.top_k = 3;
+  params.temperature = 0.5;
+  const double squares = 0.5 * 0.5 + 0.3 * 0.3 + 0.15 * 0.15;
+  expect_distribution(params, {{1, 0.25 / squares}, {3, 0.09 / squares}, {2, 0.0225 / squares}});
+  params = plain();
+  params.top_p = 0.7F;
+  expect_distribution(params, {{1, 0.625}, {3, 0.375}});
+  params = plain();
+  params.xtc_probability = 1;
+  params.xtc_threshold = 0.2F;  // of 0.5 and 0.3 the less likely stays
+  expect_distribution(params, {{3, 0.6}, {2, 0.3}, {0, 0.1}});
+  params = plain();
+  params.logit_bias = {{.token = 1, .bias = -100}};
+  params.mirostat = 2;
+  params.mirostat_tau = 0.1F;  // a surprise of at most 0.2 bits: the most likely alone
+  expect_distribution(params, {{3, 1}});
+  params = plain();
+  params.temperature = 0;
+  expect_distribution(params, {{1, 1}});
+  expect_distribution(params, {{3, 1}}, {0b1101});
 }
 
 TEST(Sampling, GreedyTakesTheFirstOfEqualLogitsInVocabulariesOfAnySize) {

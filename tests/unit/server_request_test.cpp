@@ -124,11 +124,16 @@ TEST(ApiError, ListsViolationsForTheFleet) {
       R"("errors":[{"field":"temperature","constraint":"must be from 0 to 2","message":"temperature must be from 0 to 2","value":"3"}]})");
 }
 
-TEST(ApiError, NamesTheContextAsOpenAiDoes) {
+TEST(ApiError, NamesTheContextAsOpenAiAndLlamaServerDo) {
   const ApiError error{Error(ErrorCode::context_full, "too long")};
   EXPECT_EQ(error.status(), 400);
   EXPECT_EQ(error.body(Dialect::openai),
-            R"({"error":{"message":"too long","type":"invalid_request_error","param":null,"code":"context_length_exceeded"}})");
+            R"({"error":{"message":"too long","type":"exceed_context_size_error","param":null,"code":"context_length_exceeded"}})");
+  ApiError longer(400, kContextLengthExceeded, "too long");
+  longer.exceeding(700, 512);
+  EXPECT_EQ(longer.body(Dialect::openai),
+            R"({"error":{"message":"too long","type":"exceed_context_size_error","param":null,"code":"context_length_exceeded",)"
+            R"("n_prompt_tokens":700,"n_ctx":512}})");
 }
 
 // RFC 9112, 3.2.2: a server must accept the absolute form of a target, which clients send to proxies.
@@ -155,6 +160,16 @@ TEST(HttpMessage, DecodesTargets) {
                           "http:///a", "http://h/../a"}) {
     EXPECT_FALSE(parse_target(bad, request)) << bad;
   }
+}
+
+TEST(HttpMessage, ABodyIsParsedOnce) {
+  HttpRequest request{.body = R"({"a": 1})"};
+  const Json* const first = &request.json();
+  EXPECT_EQ(first->at("a"), 1);
+  EXPECT_EQ(&request.json(), first);
+  const HttpRequest moved = std::move(request);
+  EXPECT_EQ(&moved.json(), first);
+  EXPECT_THROW((void)HttpRequest{.body = "{"}.json(), ApiError);
 }
 
 TEST(HttpMessage, FindsFieldsWhateverTheirCase) {

@@ -61,6 +61,15 @@ double Candidates::weigh() {
   return sum;
 }
 
+std::vector<TokenProbability> Candidates::distribution() {
+  const double sum = weigh();
+  std::vector<TokenProbability> result;
+  for (size_t index = 0; index < tokens_.size() && weights_[index] > 0; ++index) {
+    result.push_back({tokens_[index].token, weights_[index] / sum});
+  }
+  return result;
+}
+
 void Candidates::keep(size_t count) { tokens_.resize(std::max<size_t>(count, 1)); }
 
 void Candidates::top_k(int64_t k) {

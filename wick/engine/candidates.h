@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "wick/engine/sampling.h"
+
 namespace wick {
 
 // Probabilities p below are the softmax of the logits of the candidates that are left, divided by the temperature if that step was taken.
@@ -40,6 +42,8 @@ class Candidates {
   // -log2 p of a token.
   [[nodiscard]] double surprise(int32_t token);
 
+  // The probabilities of all, by falling probability.
+  [[nodiscard]] std::vector<TokenProbability> distribution();
   // The token at `uniform`, from 0 to below 1, in the cumulative distribution.
   [[nodiscard]] int32_t draw(double uniform);
 

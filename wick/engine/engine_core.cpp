@@ -301,6 +301,7 @@ bool EngineCore::start(Sequence& sequence) {
     request.usage.cached_tokens = sequence.computed;
     metrics_.queued.add(seconds_between(request.submitted, *request.started));
   }
+  tell_progress(sequence);
   if (sequence.mask() != nullptr) mask_threads_.compute(sequence.mask());
   scheduler_.start(sequence);
   return true;

@@ -147,6 +147,8 @@ class EngineCore {
   void take_results(Work& work, std::span<const float> logits);
   void take_prompt_logprobs(Work& work, std::span<const float> logits);
   void tell_prompt(Sequence& sequence);
+  // How far the prompt is, where that was asked for.
+  void tell_progress(Sequence& sequence);
   void fork_choices(Sequence& leader, std::span<const float> logits);
   void choose(Work& work, std::span<const float> logits);
   [[nodiscard]] std::optional<StopReason> choose_one(Sequence& sequence, std::span<const float> logits);

@@ -84,6 +84,7 @@ void EngineCore::take(std::shared_ptr<LanguageModel> model, bool is_same) {
   const Architecture* architecture = find_architecture(of.architecture);
   info_.encoder = architecture != nullptr && architecture->encoder;
   info_.pooling = options_.pooling.value_or(of.pooling);
+  info_.embeds_each_token = options_.embeds_each_token;
 }
 
 void EngineCore::ensure_loaded() {

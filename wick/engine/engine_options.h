@@ -45,6 +45,8 @@ struct EngineOptions {
 
   // How vectors of texts are made (Request::Task::embed); none: as the model's file says.
   std::optional<Pooling> pooling = {};
+  // Task::embed gives the vector of each token instead of one of the text.
+  bool embeds_each_token = false;
 
   // Prompts that begin as earlier ones share their blocks of the cache.
   bool prefix_cache = true;
@@ -83,6 +85,7 @@ struct EngineInfo {
   int64_t embed_tokens = 0;         // the most of a prompt for Task::embed
   bool encoder = false;             // it has Task::embed alone
   Pooling pooling = Pooling::mean;  // of Task::embed; rank: scores of pairs of texts in the place of a vector
+  bool embeds_each_token = false;   // EngineOptions::embeds_each_token
   int64_t kv_bytes = 0;
   int64_t kv_positions = 0;  // what the KV cache has room for, of all choices together
 };

@@ -295,6 +295,7 @@ void EngineCore::take_results(Work& work, std::span<const float> logits) {
   const EngineClock::time_point begin = EngineClock::now();
   try {
     if (wants_prompt_logprobs(sequence)) take_prompt_logprobs(work, logits);
+    tell_progress(sequence);
     if (sequence.computed >= sequence.length()) {
       if (!sequence.request().prompted) tell_prompt(sequence);
       choose(work, logits);
@@ -329,6 +330,18 @@ void EngineCore::tell_prompt(Sequence& sequence) {
   if (request.request.echo || request.request.prompt_logprobs) event.tokens = request.prompt;
   if (request.request.echo) event.text = tokenizer_->decode(request.prompt);
   request.stream->push(std::move(event), false);
+  touched_.push_back(sequence.shared_request());
+}
+
+void EngineCore::tell_progress(Sequence& sequence) {
+  ActiveRequest& request = sequence.request();
+  if (!request.request.report_progress || request.prompted || sequence.computed <= request.told_progress) return;
+  request.told_progress = sequence.computed;
+  request.stream->push(ProgressEvent{.prompt_tokens = std::ssize(request.prompt),
+                                     .cached_tokens = request.usage.cached_tokens,
+                                     .computed_tokens = sequence.computed,
+                                     .seconds = seconds_since(*request.started)},
+                       false);
   touched_.push_back(sequence.shared_request());
 }
 
@@ -459,19 +472,23 @@ void EngineCore::run_embeddings() {
 
 void EngineCore::embed(std::span<const std::shared_ptr<ActiveRequest>> requests) {
   const EngineClock::time_point begin = EngineClock::now();
+  const bool has_each_token = options_.embeds_each_token;
   Batch batch;
   for (const auto& request : requests) {
     request->started = begin;
-    batch.add({}, 0, request->prompt, Batch::Results::none, request->adapters);
+    batch.add({}, 0, request->prompt, has_each_token ? Batch::Results::all : Batch::Results::none, request->adapters);
   }
-  const Tensor pooled = model_->forward(batch, *pool_, {.result = ModelResult::pooled, .pooling = options_.pooling, .stop = {}});
+  const ModelResult result = has_each_token ? ModelResult::hidden : ModelResult::pooled;
+  const Tensor pooled = model_->forward(batch, *pool_, {.result = result, .pooling = options_.pooling, .stop = {}});
   const std::span<const float> host = host_rows(pooled, host_logits_);
   const EngineClock::time_point now = EngineClock::now();
   step_model_seconds_ += seconds_since(begin);
-  const size_t width = host.size() / requests.size();
+  const size_t width = host.size() / (has_each_token ? batch.tokens.size() : requests.size());
+  size_t first = 0;
   for (size_t index = 0; index < requests.size(); ++index) {
     ActiveRequest& request = *requests[index];
-    const auto row = host.subspan(index * width, width);
+    const auto row = host.subspan(first, width * (has_each_token ? request.prompt.size() : 1));
+    first += row.size();
     FinishEvent event{.reason = StopReason::end_of_sequence, .usage = request.usage, .embedding = {row.begin(), row.end()}};
     event.timings = {.queued = seconds_between(request.submitted, begin), .prefill = seconds_between(begin, now)};
     metrics_.prompt_tokens += static_cast<uint64_t>(request.usage.prompt_tokens);

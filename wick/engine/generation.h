@@ -44,11 +44,15 @@ struct GenerationParams {
   bool parse_special = false;
   // With a number, the log-probability of each token is kept, and those of so many most likely ones.
   std::optional<int64_t> logprobs = {};
+  // These are of the distribution that the token was drawn from, after penalties, filters and temperature, in place of the model's own;
+  // tokens that could not be drawn are left out.
+  bool logprobs_after_sampling = false;
   // Asked before each token, and before each layer while the prompt is read, whether to stop; may be empty.
   std::function<bool()> is_cancelled = {};
 };
 
-// ln p of a token by the model's own distribution: the softmax of its logits before penalties, filters and temperature.
+// ln p of a token by the model's own distribution: the softmax of its logits before penalties, filters and temperature; or as
+// GenerationParams::logprobs_after_sampling says.
 struct TokenLogprob {
   TokenId token = 0;
   double logprob = 0;

@@ -21,6 +21,7 @@ class Collector {
   [[nodiscard]] bool refused() const noexcept { return refused_; }
   GenerationResult result;
 
+  void operator()(ProgressEvent&) {}
   void operator()(PromptEvent& event) {
     result.prompt_tokens = event.usage.prompt_tokens;
     prompted_ = true;

@@ -28,4 +28,14 @@ GeneratedLogprob logprob_of(std::span<const float> logits, TokenId token, int64_
   return result;
 }
 
+GeneratedLogprob logprob_of(const DrawnToken& drawn, int64_t top) {
+  GeneratedLogprob result{.chosen = {drawn.token, 0}, .top = {}};
+  for (const TokenProbability& each : drawn.distribution) {
+    const TokenLogprob entry{each.token, std::log(each.probability)};
+    if (each.token == drawn.token) result.chosen = entry;
+    if (std::ssize(result.top) < top) result.top.push_back(entry);
+  }
+  return result;
+}
+
 }  // namespace wick

@@ -46,6 +46,9 @@ struct Request {
   // prompt is then computed as a whole, whatever is cached of it.
   std::optional<int64_t> prompt_logprobs = {};
 
+  // Events tell how far the prompt is computed (ProgressEvent): when it begins, and after each step until it is done.
+  bool report_progress = false;
+
   // Where false, nothing cached is used for this prompt, and nobody finds what it leaves.
   bool cache_prompt = true;
   // Only requests of the same salt share cached prefixes. Any text, or none.

@@ -6,6 +6,7 @@
 #include <array>
 #include <limits>
 #include <random>
+#include <utility>
 
 #include "wick/base/fail.h"
 #include "wick/base/fail_with.h"
@@ -94,6 +95,13 @@ constexpr auto kStepNames = std::to_array<StepName>({{"penalties", SamplingStep:
                                                      {"typ", SamplingStep::typical_p},
                                                      {"temp", SamplingStep::temperature},
                                                      {"nucleus", SamplingStep::top_p}});
+
+// By falling probability.
+std::vector<TokenProbability> sorted(std::vector<TokenProbability> distribution) {
+  std::stable_sort(distribution.begin(), distribution.end(),
+                   [](const TokenProbability& left, const TokenProbability& right) { return left.probability > right.probability; });
+  return distribution;
+}
 
 void find_order_violations(const SamplingParams& params, std::vector<ParameterViolation>& violations) {
   for (auto step = params.order.begin(); step != params.order.end(); ++step) {
@@ -250,6 +258,39 @@ struct Sampler::State {
     }
   }
 
+  // The token alone, with a probability of 1.
+  int32_t take(int32_t token) {
+    if (tells) distribution = {{token, 1}};
+    return token;
+  }
+
+  int32_t sample(std::span<const float> logits, std::span<const uint64_t> mask) {
+    if (logits.empty()) fail(ErrorCode::invalid_argument, "sample: no logits; give one for each token of the vocabulary");
+    size_t highest = check_and_find_highest(logits);
+    if (const std::span<const float> with_penalties = adjust(logits); with_penalties.data() != logits.data()) {
+      logits = with_penalties;
+      highest = check_and_find_highest(logits);
+    }
+    const uint64_t number = draws++;
+    const bool greedy = params.temperature == 0;
+    if (greedy && mask.empty()) return take(static_cast<int32_t>(highest));
+    if (plain && mask.empty()) {
+      SampleSettings settings = *plain;
+      settings.number = number;
+      const int32_t token = draw(logits, highest, settings);
+      if (tells) distribution = sorted(draw.distribution());
+      return token;
+    }
+    candidates.assign(logits, mask);
+    if (candidates.empty()) fail(ErrorCode::invalid_argument, "sample: the mask leaves no token with a logit");
+    if (greedy) return take(candidates.best());
+    if (params.mirostat != 0) return draw_by_mirostat();
+    for (const SamplingStep step : params.order) filter(step);
+    const int32_t token = candidates.draw(uniform());
+    if (tells) distribution = candidates.distribution();
+    return token;
+  }
+
   // mu, the most surprise that is let in, follows what was drawn: mu -= eta (surprise - tau).
   int32_t draw_by_mirostat() {
     if (takes(SamplingStep::temperature)) candidates.divide_by(params.temperature);
@@ -260,6 +301,7 @@ struct Sampler::State {
       kept.mirostat_truncate(mirostat_mu);
     }
     const int32_t token = kept.draw(uniform());
+    if (tells) distribution = kept.distribution();
     mirostat_mu -= static_cast<double>(params.mirostat_eta) * (candidates.surprise(token) - static_cast<double>(params.mirostat_tau));
     return token;
   }
@@ -272,6 +314,8 @@ struct Sampler::State {
   double mirostat_mu;
   std::optional<SampleSettings> plain;  // none where the filters must be taken one by one
   uint64_t draws = 0;                   // tokens that were chosen
+  bool tells = false;                   // whether `distribution` is wanted
+  std::vector<TokenProbability> distribution = {};
   TokenDraw draw;
   std::vector<float> adjusted;
   Candidates candidates;
@@ -307,27 +351,16 @@ void Sampler::accept(int32_t token) {
 }
 
 int32_t Sampler::sample(std::span<const float> logits, std::span<const uint64_t> mask) {
-  if (logits.empty()) fail(ErrorCode::invalid_argument, "sample: no logits; give one for each token of the vocabulary");
-  size_t highest = check_and_find_highest(logits);
-  if (const std::span<const float> adjusted = state_->adjust(logits); adjusted.data() != logits.data()) {
-    logits = adjusted;
-    highest = check_and_find_highest(logits);
-  }
-  const uint64_t number = state_->draws++;
-  const bool greedy = state_->params.temperature == 0;
-  if (greedy && mask.empty()) return static_cast<int32_t>(highest);
-  if (state_->plain && mask.empty()) {
-    SampleSettings settings = *state_->plain;
-    settings.number = number;
-    return state_->draw(logits, highest, settings);
-  }
-  Candidates& candidates = state_->candidates;
-  candidates.assign(logits, mask);
-  if (candidates.empty()) fail(ErrorCode::invalid_argument, "sample: the mask leaves no token with a logit");
-  if (greedy) return candidates.best();
-  if (state_->params.mirostat != 0) return state_->draw_by_mirostat();
-  for (const SamplingStep step : state_->params.order) state_->filter(step);
-  return candidates.draw(state_->uniform());
+  state_->tells = false;
+  return state_->sample(logits, mask);
+}
+
+DrawnToken Sampler::sample_with_distribution(std::span<const float> logits, std::span<const uint64_t> mask) {
+  state_->tells = true;
+  DrawnToken drawn;
+  drawn.token = state_->sample(logits, mask);
+  drawn.distribution = std::exchange(state_->distribution, {});
+  return drawn;
 }
 
 }  // namespace wick

@@ -91,6 +91,18 @@ struct ParameterViolation {
 // All of them; empty if the parameters are good.
 [[nodiscard]] std::vector<ParameterViolation> find_violations(const SamplingParams& params);
 
+// The probability, above 0, of a token in the distribution that one is drawn from.
+struct TokenProbability {
+  int32_t token = 0;
+  double probability = 0;
+};
+
+// A token, and the distribution that it was drawn from: by falling probability, equals by their number.
+struct DrawnToken {
+  int32_t token = 0;
+  std::vector<TokenProbability> distribution;
+};
+
 // Chooses tokens one after another; holds the random numbers' state and the text that penalties look at.
 class Sampler {
  public:
@@ -108,6 +120,8 @@ class Sampler {
   // With `allowed`, a token is chosen whose bit is set there: token i is bit i % 64 of word i / 64, and those beyond it are not allowed.
   // Errors: corrupt_file if a logit is not a number or +infinity, or all are -infinity; invalid_argument if none is allowed.
   [[nodiscard]] int32_t sample(std::span<const float> logits, std::span<const uint64_t> allowed = {});
+  // The same, with the distribution after penalties, filters and temperature. Greedy, it is the token alone.
+  [[nodiscard]] DrawnToken sample_with_distribution(std::span<const float> logits, std::span<const uint64_t> allowed = {});
   // Settings for a device to draw the token that sample() would choose without a mask (tensor/ops/sample.h), after `more` further draws;
   // none where only sample() can.
   [[nodiscard]] std::optional<SampleSettings> device_settings(uint64_t more = 0) const;

@@ -60,16 +60,24 @@ void Sequence::copy_mask(const Sequence& other) {
 
 std::optional<StopReason> Sequence::choose(std::span<const float> logits, int64_t context) {
   const GenerationParams& params = request_->request.params;
-  const TokenId token = sampler_.sample(logits, mask_ == nullptr ? std::span<const uint64_t>() : mask_->get());
+  const std::span<const uint64_t> allowed = mask_ == nullptr ? std::span<const uint64_t>() : mask_->get();
+  DrawnToken drawn;
+  if (params.logprobs && params.logprobs_after_sampling) {
+    drawn = sampler_.sample_with_distribution(logits, allowed);
+  } else {
+    drawn.token = sampler_.sample(logits, allowed);
+  }
+  const TokenId token = drawn.token;
   if (mask_ != nullptr) {
     mask_->state = NextTokenMask::State::unknown;
     mask_->constraint->accept(token);
   }
   TokenEvent event{.choice = choice_, .token = token};
-  if (params.logprobs || request_->ranks()) {
+  if (!drawn.distribution.empty()) event.logprob = logprob_of(drawn, *params.logprobs);
+  if ((params.logprobs && !event.logprob) || request_->ranks()) {
     GeneratedLogprob logprob = logprob_of(logits, token, params.logprobs.value_or(0));
     logprob_sum_ += logprob.chosen.logprob;
-    if (params.logprobs) event.logprob = std::move(logprob);
+    if (params.logprobs && !event.logprob) event.logprob = std::move(logprob);
   }
   return take(std::move(event), context);
 }

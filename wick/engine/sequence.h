@@ -42,6 +42,7 @@ struct ActiveRequest {
   std::optional<EngineClock::time_point> started = {};   // the first step that it was part of
   std::optional<EngineClock::time_point> prompted = {};  // the prompt was computed
   Usage usage = {};                                      // of the prompt
+  int64_t told_progress = -1;                            // computed tokens of the last ProgressEvent
   std::vector<GeneratedLogprob> prompt_logprobs = {};
   int64_t open = 0;  // choices that have not ended
   // Those that have, where the best ones are to be told once all have: their events, and by them their worth.

@@ -34,7 +34,16 @@ struct Timings {
   int64_t decode_steps = 0;        // steps of the engine in that time; fewer than tokens with speculation
 };
 
-// The first event, once the prompt has been computed.
+// How far a prompt is computed, where Request::report_progress asks for that. Each event has more computed tokens than the one before;
+// those of a prompt that is computed again after a preemption are not told twice.
+struct ProgressEvent {
+  int64_t prompt_tokens = 0;
+  int64_t cached_tokens = 0;    // of these, found in the prefix cache
+  int64_t computed_tokens = 0;  // of all, with those that were found
+  double seconds = 0;           // since the first step that it was part of
+};
+
+// The first event but those of progress, once the prompt has been computed.
 struct PromptEvent {
   Usage usage = {};
   std::vector<TokenId> tokens = {};             // of the prompt, if `echo` or `prompt_logprobs` was asked for
@@ -61,7 +70,7 @@ struct FinishEvent {
   Timings timings = {};
   uint64_t seed = 0;                  // that was used
   double mean_logprob = 0;            // of its tokens, where best_of was asked for
-  std::vector<float> embedding = {};  // of Task::embed; [width], not normalized
+  std::vector<float> embedding = {};  // of Task::embed; [width], not normalized; with EngineOptions::embeds_each_token [tokens, width]
 };
 
 // The request has failed; no other event follows. What came before is good.
@@ -74,7 +83,7 @@ struct ErrorEvent {
   [[nodiscard]] RemediableError error() const { return {code, message, remedies}; }
 };
 
-using StreamEvent = std::variant<PromptEvent, TokenEvent, FinishEvent, ErrorEvent>;
+using StreamEvent = std::variant<ProgressEvent, PromptEvent, TokenEvent, FinishEvent, ErrorEvent>;
 
 class StreamState;
 

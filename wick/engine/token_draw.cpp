@@ -62,7 +62,7 @@ int32_t TokenDraw::operator()(std::span<const float> logits, size_t best, const 
   const float reach = std::max(least, largest - kWeightReach * std::max(1.0F, 1 / settings.inverse_temperature));
   kept_.clear();
   for (size_t token = 0; token < logits.size(); ++token) {
-    if (logits[token] >= reach) kept_.push_back({static_cast<int32_t>(token), logits[token]});
+    if (logits[token] >= reach) kept_.push_back({static_cast<int32_t>(token), logits[token], 0});
   }
   if (settings.top_p < 1) least = std::max(least, nucleus(largest, settings.top_p));
   const auto least_weight = static_cast<uint32_t>(settings.min_p * 0x1p26F);
@@ -71,14 +71,24 @@ int32_t TokenDraw::operator()(std::span<const float> logits, size_t best, const 
     return stays ? sample_weight((logit - largest) * settings.inverse_temperature) : 0;
   };
   uint64_t sum = 0;
-  for (const Kept& kept : kept_) sum += weight_of(kept.logit);
+  for (Kept& kept : kept_) sum += kept.weight = weight_of(kept.logit);
   const uint64_t target = sample_share(sum, stream_block(settings.seed, settings.number)[0], 32);
   uint64_t reached = 0;
   for (const Kept& kept : kept_) {
-    reached += weight_of(kept.logit);
+    reached += kept.weight;
     if (reached > target) return kept.token;
   }
   return static_cast<int32_t>(best);
+}
+
+std::vector<TokenProbability> TokenDraw::distribution() const {
+  uint64_t sum = 0;
+  for (const Kept& kept : kept_) sum += kept.weight;
+  std::vector<TokenProbability> result;
+  for (const Kept& kept : kept_) {
+    if (kept.weight > 0) result.push_back({kept.token, static_cast<double>(kept.weight) / static_cast<double>(sum)});
+  }
+  return result;
 }
 
 }  // namespace wick

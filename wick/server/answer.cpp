@@ -73,7 +73,9 @@ Choice& Answer::choice_at(int64_t index) {
 }
 
 void Answer::take(StreamEvent&& event) {
-  if (auto* const prompt = std::get_if<PromptEvent>(&event)) {
+  if (auto* const progress = std::get_if<ProgressEvent>(&event)) {
+    writer_->progress(*progress);
+  } else if (auto* const prompt = std::get_if<PromptEvent>(&event)) {
     prompt_ = std::move(*prompt);
     writer_->prompt(prompt_);
   } else if (auto* const token = std::get_if<TokenEvent>(&event)) {

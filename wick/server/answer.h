@@ -32,6 +32,7 @@ class AnswerWriter {
 
   // The request was accepted: a response in pieces begins.
   virtual void begin() {}
+  virtual void progress(const ProgressEvent& /*event*/) {}
   virtual void prompt(const PromptEvent& /*event*/) {}
   // The choice has the token, and its text, already.
   virtual void token(const Choice& /*choice*/, const TokenEvent& /*event*/) {}

@@ -131,6 +131,12 @@ ApiError& ApiError::exceeding(int64_t prompt_tokens, int64_t context) {
   return *this;
 }
 
+void ApiError::add_context_excess(Json& error) const {
+  if (code_ != kContextLengthExceeded) return;
+  error["type"] = "exceed_context_size_error";
+  if (context_ > 0) error.update({{"n_prompt_tokens", prompt_tokens_}, {"n_ctx", context_}});
+}
+
 std::string ApiError::body(Dialect dialect) const {
   Json json;
   switch (dialect) {
@@ -139,14 +145,14 @@ std::string ApiError::body(Dialect dialect) const {
       const std::string code = code_ == kContextLengthExceeded ? "context_length_exceeded" : code_;
       json["error"] = {{"message", message_}, {"type", openai_type(status_)}, {"param", nullptr}, {"code", code}};
       if (!violations_.empty()) json["error"]["param"] = violations_.front().field;
+      add_context_excess(json["error"]);
       break;
     }
     case Dialect::anthropic: json = {{"type", "error"}, {"error", {{"type", anthropic_type(status_)}, {"message", message_}}}}; break;
     case Dialect::ollama: json = {{"error", message_}}; break;
     case Dialect::llama:
       json["error"] = {{"code", status_}, {"message", message_}, {"type", llama_type(status_)}};
-      if (code_ == kContextLengthExceeded) json["error"]["type"] = "exceed_context_size_error";
-      if (context_ > 0) json["error"].update({{"n_prompt_tokens", prompt_tokens_}, {"n_ctx", context_}});
+      add_context_excess(json["error"]);
       break;
     case Dialect::fleet:
       json["error"] = {{"code", code_}, {"message", message_}, {"retriable", can_retry_}};

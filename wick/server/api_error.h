@@ -50,6 +50,9 @@ class ApiError : public std::exception {
   [[nodiscard]] std::string body(Dialect dialect) const;
 
  private:
+  // llama-server's words for a prompt that is longer than the context, which its clients compare; OpenAI's compare the code.
+  void add_context_excess(Json& error) const;
+
   int status_ = 400;
   std::string code_;
   std::string message_;

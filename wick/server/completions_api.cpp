@@ -42,13 +42,13 @@ class CompletionResponse {
 
   void piece(size_t prompt, int64_t choice, std::string text, Json logprobs, Json reason) {
     if (!options_.stream.streams) return;
-    Json chunk = head();
-    chunk["choices"] = {{{"index", static_cast<int64_t>(prompt) * choices_of_prompt_ + choice},
-                         {"text", std::move(text)},
-                         {"logprobs", std::move(logprobs)},
-                         {"finish_reason", std::move(reason)}}};
-    if (options_.stream.with_usage) chunk["usage"] = nullptr;
-    exchange_->write(json_event(chunk));
+    exchange_->write(json_event(chunk(prompt, choice, std::move(text), std::move(logprobs), std::move(reason))));
+  }
+
+  void progress(size_t prompt, const ProgressEvent& event) {
+    Json json = chunk(prompt, 0, "", nullptr, nullptr);
+    json["prompt_progress"] = progress_json(event);
+    exchange_->write(json_event(json));
   }
 
   void complete(size_t prompt, const std::vector<Choice>& choices, const PromptEvent& event) {
@@ -79,6 +79,16 @@ class CompletionResponse {
 
   [[nodiscard]] Json head() const {
     return {{"id", id_}, {"object", "text_completion"}, {"created", created_}, {"model", service_->model_id}};
+  }
+
+  [[nodiscard]] Json chunk(size_t prompt, int64_t choice, std::string text, Json logprobs, Json reason) const {
+    Json json = head();
+    json["choices"] = {{{"index", static_cast<int64_t>(prompt) * choices_of_prompt_ + choice},
+                        {"text", std::move(text)},
+                        {"logprobs", std::move(logprobs)},
+                        {"finish_reason", std::move(reason)}}};
+    if (options_.stream.with_usage) json["usage"] = nullptr;
+    return json;
   }
 
   void respond() {
@@ -156,6 +166,7 @@ class CompletionWriter final : public AnswerWriter {
       : response_(std::move(response)), prompt_(prompt), echoes_(echoes) {}
 
   void begin() override { response_->begin(); }
+  void progress(const ProgressEvent& event) override { response_->progress(prompt_, event); }
   void prompt(const PromptEvent& event) override {
     if (echoes_) response_->piece(prompt_, 0, event.text, nullptr, nullptr);
   }
@@ -192,12 +203,13 @@ void read_counts(Fields& fields, Request& request, CompletionSettings& options) 
   if (const auto value = fields.boolean("echo")) request.echo = *value;
   if (request.echo && options.has_logprobs) request.prompt_logprobs = request.params.logprobs;
   options.stream = read_stream_options(fields);
+  request.report_progress = options.stream.with_progress;
   if (options.stream.streams && request.best_of > 0) fields.violate("best_of", "cannot be streamed: the best is known at the end");
 }
 
 void completions(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
   const std::shared_ptr<Service> service = worker.service();
-  const Json body = parse_body(http.body);
+  const Json& body = http.json();
   Fields fields(body);
   Request common;
   CompletionSettings options;

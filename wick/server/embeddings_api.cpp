@@ -5,12 +5,13 @@
 #include <chrono>
 #include <cmath>
 #include <mutex>
-#include <numeric>
+#include <span>
 #include <utility>
 
 #include "wick/base/base64.h"
 #include "wick/base/fail.h"
 #include "wick/engine/prompt.h"
+#include "wick/engine/ranking.h"
 #include "wick/server/answer.h"
 #include "wick/server/prompts.h"
 
@@ -29,29 +30,56 @@ std::string base64(std::span<const float> numbers) {
   return encode_base64(bytes);
 }
 
-// To length 1, as OpenAI's are.
-void normalize(std::vector<float>& vector) {
+// The norms of vectors, by llama-server's numbers; a higher number p is the p-norm.
+constexpr int64_t kNoNorm = -1;
+constexpr int64_t kMaxNorm = 0;  // the largest magnitude becomes 32760, for 16-bit integers
+constexpr int64_t kEuclideanNorm = 2;
+
+double norm_of(std::span<const float> vector, int64_t norm) {
   double sum = 0;
-  for (const float number : vector) sum += double{number} * number;
-  if (sum <= 0) return;
-  const double scale = 1 / std::sqrt(sum);
-  for (float& number : vector) number = static_cast<float>(number * scale);
+  if (norm == kMaxNorm) {
+    for (const float number : vector) sum = std::max(sum, std::abs(double{number}));
+    return sum / 32760;
+  }
+  const auto power = static_cast<double>(norm);
+  for (const float number : vector) sum += norm == kEuclideanNorm ? double{number} * number : std::pow(std::abs(double{number}), power);
+  return norm == kEuclideanNorm ? std::sqrt(sum) : std::pow(sum, 1 / power);
 }
 
-// How vectors are answered: OpenAI's list of numbers or of base64, Ollama's list, or Ollama's older one vector. Scores: Jina's list of
-// results, or the plain list of Text Embeddings Inference.
-enum class Form { numbers, base64, ollama, ollama_one, scores, plain_scores };
+void normalize(std::vector<float>& vector, int64_t norm) {
+  const double length = norm == kNoNorm ? 1 : norm_of(vector, norm);
+  if (length <= 0) return;
+  for (float& number : vector) number = static_cast<float>(number / length);
+}
+
+// How vectors are answered: OpenAI's list of numbers or of base64, Ollama's list, Ollama's older one vector, or llama-server's list of
+// vectors for each text. Scores: Jina's list of results, or the plain list of Text Embeddings Inference.
+enum class Form { numbers, base64, ollama, ollama_one, llama, scores, plain_scores };
+
+Dialect dialect_of(Form form) {
+  switch (form) {
+    case Form::numbers:
+    case Form::base64: return Dialect::openai;
+    case Form::ollama:
+    case Form::ollama_one: return Dialect::ollama;
+    case Form::llama:
+    case Form::scores:
+    case Form::plain_scores: return Dialect::llama;
+  }
+  return Dialect::openai;
+}
+
+struct EmbeddingAnswer {
+  Form form = Form::numbers;
+  int64_t norm = kEuclideanNorm;
+  size_t most_scores = kMaxInputs;
+};
 
 // The inputs of one request, of which as many are under way as the engine computes at once: a list may be longer than the queue.
 class EmbeddingBatch : public std::enable_shared_from_this<EmbeddingBatch> {
  public:
-  EmbeddingBatch(const Worker& worker, std::shared_ptr<Service> service, std::vector<Request> requests, Form form, size_t most)
-      : worker_(worker),
-        service_(std::move(service)),
-        requests_(std::move(requests)),
-        vectors_(requests_.size()),
-        form_(form),
-        most_scores_(most) {}
+  EmbeddingBatch(const Worker& worker, std::shared_ptr<Service> service, std::vector<Request> requests, EmbeddingAnswer answer)
+      : worker_(worker), service_(std::move(service)), requests_(std::move(requests)), vectors_(requests_.size()), answer_(answer) {}
 
   void start(const Exchange& exchange) {
     exchange_ = exchange;
@@ -74,11 +102,7 @@ class EmbeddingBatch : public std::enable_shared_from_this<EmbeddingBatch> {
     start_next();
   }
   void fail(const ApiError& error) {
-    if (form_ == Form::scores || form_ == Form::plain_scores) {
-      exchange_->respond(error.response(Dialect::llama));
-      return cancel();
-    }
-    exchange_->respond(error.response(form_ == Form::ollama || form_ == Form::ollama_one ? Dialect::ollama : Dialect::openai));
+    exchange_->respond(error.response(dialect_of(answer_.form)));
     cancel();
   }
 
@@ -97,13 +121,16 @@ class EmbeddingBatch : public std::enable_shared_from_this<EmbeddingBatch> {
     }
   }
   void respond() {
-    if (form_ == Form::scores || form_ == Form::plain_scores) return respond_with_scores();
-    for (std::vector<float>& vector : vectors_) normalize(vector);
-    if (form_ == Form::ollama || form_ == Form::ollama_one) return respond_as_ollama();
+    const Form form = answer_.form;
+    if (form == Form::scores || form == Form::plain_scores) return respond_with_scores();
+    if (form == Form::llama && service_->engine->info().embeds_each_token) return respond_with_tokens();
+    for (std::vector<float>& vector : vectors_) normalize(vector, answer_.norm);
+    if (form == Form::llama) return respond_with_tokens();
+    if (form == Form::ollama || form == Form::ollama_one) return respond_as_ollama();
     Json list = Json::array();
     for (const std::vector<float>& vector : vectors_) {
       Json value;
-      if (form_ == Form::base64) {
+      if (form == Form::base64) {
         value = base64(vector);
       } else {
         value = vector;
@@ -116,18 +143,28 @@ class EmbeddingBatch : public std::enable_shared_from_this<EmbeddingBatch> {
                                                    {"usage", {{"prompt_tokens", tokens_}, {"total_tokens", tokens_}}}})));
   }
 
-  // The highest first.
+  // A list of vectors for each text: of one, or without pooling of one for each token.
+  void respond_with_tokens() {
+    const auto width = static_cast<size_t>(service_->engine->info().width);
+    Json list = Json::array();
+    for (const std::vector<float>& vectors : vectors_) {
+      Json rows = Json::array();
+      for (size_t first = 0; first < vectors.size(); first += width) rows.push_back(std::span(vectors).subspan(first, width));
+      list.push_back({{"index", list.size()}, {"embedding", std::move(rows)}});
+    }
+    exchange_->respond(json_response(200, to_text(list)));
+  }
+
   void respond_with_scores() {
-    std::vector<size_t> order(vectors_.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    std::stable_sort(order.begin(), order.end(),
-                     [this](size_t left, size_t right) { return vectors_[left].front() > vectors_[right].front(); });
-    order.resize(std::min(order.size(), most_scores_));
+    std::vector<float> scores;
+    for (const std::vector<float>& vector : vectors_) scores.push_back(vector.front());
+    std::vector<size_t> order = rank_scores(scores);
+    order.resize(std::min(order.size(), answer_.most_scores));
     Json list = Json::array();
     for (const size_t index : order) {
-      list.push_back({{"index", index}, {form_ == Form::scores ? "relevance_score" : "score", vectors_[index].front()}});
+      list.push_back({{"index", index}, {answer_.form == Form::scores ? "relevance_score" : "score", scores[index]}});
     }
-    if (form_ == Form::plain_scores) return exchange_->respond(json_response(200, to_text(list)));
+    if (answer_.form == Form::plain_scores) return exchange_->respond(json_response(200, to_text(list)));
     exchange_->respond(json_response(200, to_text({{"model", service_->model_id},
                                                    {"object", "list"},
                                                    {"usage", {{"prompt_tokens", tokens_}, {"total_tokens", tokens_}}},
@@ -135,7 +172,7 @@ class EmbeddingBatch : public std::enable_shared_from_this<EmbeddingBatch> {
   }
 
   void respond_as_ollama() {
-    if (form_ == Form::ollama_one) return exchange_->respond(json_response(200, to_text({{"embedding", vectors_.front()}})));
+    if (answer_.form == Form::ollama_one) return exchange_->respond(json_response(200, to_text({{"embedding", vectors_.front()}})));
     const std::chrono::nanoseconds time = std::chrono::steady_clock::now() - begun_;
     exchange_->respond(json_response(200, to_text({{"model", service_->model_id},
                                                    {"embeddings", vectors_},
@@ -151,8 +188,7 @@ class EmbeddingBatch : public std::enable_shared_from_this<EmbeddingBatch> {
   std::vector<Request> requests_;
   std::vector<std::vector<float>> vectors_;
   std::vector<std::weak_ptr<Answer>> live_;
-  Form form_;
-  size_t most_scores_;
+  EmbeddingAnswer answer_;
   std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   bool failed_ = false;
   size_t next_ = 0, done_ = 0;
@@ -190,25 +226,31 @@ void EmbeddingBatch::start_next() {
   }
 }
 
-void start(Worker& worker, const std::shared_ptr<Service>& service, Fields& fields, std::vector<Request> requests, Form form,
-           const Exchange& exchange) {
-  if (const auto value = fields.integer("dimensions", 1); value && *value != service->engine->info().width) {
-    fields.violate("dimensions", fmt::format("must be {}: this model's embeddings are not shortened", service->engine->info().width));
+void start(Worker& worker, const std::shared_ptr<Service>& service, Fields& fields, std::vector<Request> requests,
+           const EmbeddingAnswer& answer, const Exchange& exchange) {
+  const EngineInfo& info = service->engine->info();
+  if (const auto value = fields.integer("dimensions", 1); value && *value != info.width) {
+    fields.violate("dimensions", fmt::format("must be {}: this model's embeddings are not shortened", info.width));
   }
-  if (service->engine->info().pooling == Pooling::rank) {
+  if (info.embeds_each_token && answer.form != Form::llama) {
+    throw ApiError(400, "INVALID_REQUEST",
+                   service->model_id +
+                       " gives a vector for each token (--pooling none); ask /embedding, or start the server with another "
+                       "--pooling");
+  }
+  if (info.pooling == Pooling::rank) {
     throw ApiError(400, "INVALID_REQUEST",
                    service->model_id + " scores pairs of texts and gives no vectors; ask /v1/rerank, or start the server with --pooling");
   }
   fields.check();
   for (Request& request : requests) request.task = Request::Task::embed;
-  const size_t count = requests.size();
-  std::make_shared<EmbeddingBatch>(worker, service, std::move(requests), form, count)->start(exchange);
+  std::make_shared<EmbeddingBatch>(worker, service, std::move(requests), answer)->start(exchange);
 }
 
 // {"query", "documents", "top_n"} of Jina's API; {"query", "texts"} of Text Embeddings Inference.
 void rerank(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
   const std::shared_ptr<Service> service = worker.service();
-  const Json body = parse_body(http.body);
+  const Json& body = http.json();
   Fields fields(body);
   fields.require("query");
   const bool is_plain = fields.has("texts") && !fields.has("documents");
@@ -226,34 +268,48 @@ void rerank(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
   for (const std::string& document : documents) {
     requests.push_back({.task = Request::Task::embed, .tokens = encode_pair(service->engine->tokenizer(), query, document)});
   }
-  const Form form = is_plain ? Form::plain_scores : Form::scores;
-  std::make_shared<EmbeddingBatch>(worker, service, std::move(requests), form, most)->start(exchange);
+  const EmbeddingAnswer answer{.form = is_plain ? Form::plain_scores : Form::scores, .most_scores = most};
+  std::make_shared<EmbeddingBatch>(worker, service, std::move(requests), answer)->start(exchange);
 }
 
 void embeddings(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
   const std::shared_ptr<Service> service = worker.service();
-  const Json body = parse_body(http.body);
+  const Json& body = http.json();
   Fields fields(body);
   fields.require("input");
   std::vector<Request> requests = read_prompts(fields, service->engine->tokenizer(), "input", kMaxInputs, /*parses_special=*/false);
-  Form form = Form::numbers;
+  EmbeddingAnswer answer;
   if (const auto format = fields.text("encoding_format")) {
-    if (*format == "base64") form = Form::base64;
+    if (*format == "base64") answer.form = Form::base64;
     if (*format != "base64" && *format != "float") fields.violate("encoding_format", "must be \"float\" or \"base64\"");
   }
-  start(worker, service, fields, std::move(requests), form, exchange);
+  start(worker, service, fields, std::move(requests), answer, exchange);
+}
+
+// {"content" or "input", "embd_normalize"} of llama-server.
+void llama_embeddings(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
+  const std::shared_ptr<Service> service = worker.service();
+  const Json& body = http.json();
+  Fields fields(body);
+  const char* const name = fields.has("input") && !fields.has("content") ? "input" : "content";
+  fields.require(name);
+  std::vector<Request> requests = read_prompts(fields, service->engine->tokenizer(), name, kMaxInputs, /*parses_special=*/true);
+  EmbeddingAnswer answer{.form = Form::llama};
+  constexpr int64_t kHighestNorm = 1000;
+  answer.norm = fields.integer("embd_normalize", kNoNorm, kHighestNorm).value_or(kEuclideanNorm);
+  start(worker, service, fields, std::move(requests), answer, exchange);
 }
 
 // {"model", "input"} of /api/embed; {"model", "prompt"} of /api/embeddings.
 void ollama_embeddings(Worker& worker, const HttpRequest& http, const Exchange& exchange, bool is_old) {
   const std::shared_ptr<Service> service = worker.service();
-  const Json body = parse_body(http.body);
+  const Json& body = http.json();
   Fields fields(body);
   const char* const name = is_old ? "prompt" : "input";
   fields.require(name);
   std::vector<Request> requests =
       read_prompts(fields, service->engine->tokenizer(), name, is_old ? 1 : kMaxInputs, /*parses_special=*/false);
-  start(worker, service, fields, std::move(requests), is_old ? Form::ollama_one : Form::ollama, exchange);
+  start(worker, service, fields, std::move(requests), {.form = is_old ? Form::ollama_one : Form::ollama}, exchange);
 }
 
 }  // namespace
@@ -262,6 +318,10 @@ void add_embedding_routes(Router& router, Worker& worker) {
   for (const char* path : {"/rerank", "/reranking", "/v1/rerank", "/v1/reranking"}) {
     router.add("POST", path, Dialect::llama,
                [&worker](HttpRequest& request, const Exchange& exchange) { rerank(worker, request, exchange); });
+  }
+  for (const char* path : {"/embedding", "/embeddings"}) {
+    router.add("POST", path, Dialect::llama,
+               [&worker](HttpRequest& request, const Exchange& exchange) { llama_embeddings(worker, request, exchange); });
   }
   for (const char* path : {"/v1/embeddings", "/openai/v1/embeddings"}) {
     router.add("POST", path, Dialect::openai,

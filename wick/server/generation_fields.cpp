@@ -56,6 +56,7 @@ void name_user(const HttpRequest& http, Request& request) {
 
 StreamOptions read_stream_options(Fields& fields) {
   StreamOptions result{.streams = fields.boolean("stream").value_or(false)};
+  result.with_progress = fields.boolean("return_progress").value_or(false) && result.streams;
   if (const Json* const options = fields.object("stream_options")) {
     Fields more(*options, "stream_options");
     result.with_usage = more.boolean("include_usage").value_or(false);

@@ -23,9 +23,9 @@ void read_max_tokens(Fields& fields, const Service& service, std::initializer_li
 void name_user(const HttpRequest& http, Request& request);
 // Texts that end an answer, under any name; as they are where it is not there.
 void read_stops(Fields& fields, std::string_view name, std::vector<std::string>& stops);
-// stream, and include_usage of stream_options.
+// stream, include_usage of stream_options, and llama-server's return_progress.
 struct StreamOptions {
-  bool streams = false, with_usage = false;
+  bool streams = false, with_usage = false, with_progress = false;
 };
 [[nodiscard]] StreamOptions read_stream_options(Fields& fields);
 // Tokens where a request names no limit.

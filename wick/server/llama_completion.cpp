@@ -1,6 +1,7 @@
 #include "wick/server/llama_completion.h"
 
 #include <algorithm>
+#include <cmath>
 #include <mutex>
 #include <utility>
 
@@ -15,6 +16,7 @@
 #include "wick/server/prompt_length.h"
 #include "wick/server/prompts.h"
 #include "wick/server/slots.h"
+#include "wick/server/usage_json.h"
 
 namespace wick::server {
 namespace {
@@ -27,6 +29,22 @@ Json llama_logprob(const Tokenizer& tokenizer, const GeneratedLogprob& value) {
   return json;
 }
 
+// The same of the distribution that the token was drawn from, as probabilities.
+Json llama_probability(const Tokenizer& tokenizer, const GeneratedLogprob& value) {
+  const auto as_probability = [](Json json) {
+    json["prob"] = std::exp(json["logprob"].get<double>());
+    json.erase("logprob");
+    return json;
+  };
+  Json json = llama_logprob(tokenizer, value);
+  Json tops = Json::array();
+  for (const Json& top : json["top_logprobs"]) tops.push_back(as_probability(top));
+  json.erase("top_logprobs");
+  json = as_probability(std::move(json));
+  json["top_probs"] = std::move(tops);
+  return json;
+}
+
 constexpr size_t kMaxFields = 64;
 
 struct LlamaOptions {
@@ -34,6 +52,7 @@ struct LlamaOptions {
   bool streams = false;
   bool returns_tokens = false;
   int64_t probabilities = 0;
+  bool after_sampling = false;           // the probabilities that tokens are drawn with, in place of the model's own
   std::vector<std::string> fields = {};  // what the answer has; "timings/prompt_n" is a member of a member. Empty: everything
 };
 
@@ -141,11 +160,20 @@ class LlamaWriter final : public AnswerWriter {
         options_(std::move(options)) {}
 
   void begin() override { response_->begin(); }
+  void progress(const ProgressEvent& event) override {
+    response_->piece({{"index", index_},
+                      {"content", ""},
+                      {"tokens", Json::array()},
+                      {"stop", false},
+                      {"tokens_predicted", 0},
+                      {"tokens_evaluated", event.prompt_tokens},
+                      {"prompt_progress", progress_json(event)}});
+  }
   void token(const Choice& choice, const TokenEvent& event) override {
     if (!options_.streams) return;
     Json json = {{"index", index_}, {"content", event.text}, {"tokens", {event.token}}, {"stop", false}};
     if (event.logprob && options_.probabilities > 0) {
-      json["completion_probabilities"] = {llama_logprob(service_->engine->tokenizer(), *event.logprob)};
+      json["completion_probabilities"] = {probability_json(*event.logprob)};
     }
     json["tokens_predicted"] = choice.tokens.size();
     response_->piece(json);
@@ -170,6 +198,11 @@ class LlamaWriter final : public AnswerWriter {
       case StopReason::deadline: return "none";
     }
     return "none";
+  }
+
+  Json probability_json(const GeneratedLogprob& value) const {
+    const Tokenizer& tokenizer = service_->engine->tokenizer();
+    return options_.after_sampling ? llama_probability(tokenizer, value) : llama_logprob(tokenizer, value);
   }
 
   Json last(const Choice& choice) const {
@@ -205,7 +238,7 @@ class LlamaWriter final : public AnswerWriter {
     if (options_.returns_tokens && !options_.streams) json["tokens"] = choice.tokens;
     if (options_.probabilities > 0 && !options_.streams) {
       Json& list = json["completion_probabilities"] = Json::array();
-      for (const GeneratedLogprob& value : choice.logprobs) list.push_back(llama_logprob(service_->engine->tokenizer(), value));
+      for (const GeneratedLogprob& value : choice.logprobs) list.push_back(probability_json(value));
     }
     return json;
   }
@@ -244,7 +277,9 @@ enum class LlamaTask { completion, infill };
 
 LlamaOptions read_options(Fields& fields, const Service& service, Request& common) {
   LlamaOptions options;
-  options.streams = fields.boolean("stream").value_or(false);
+  const StreamOptions stream = read_stream_options(fields);
+  options.streams = stream.streams;
+  common.report_progress = stream.with_progress;
   options.returns_tokens = fields.boolean("return_tokens").value_or(false);
   // -1 is llama.cpp's word for any.
   options.slot = std::max<int64_t>(fields.integer("id_slot", -1, service.engine->info().sequences - 1).value_or(0), 0);
@@ -257,12 +292,14 @@ LlamaOptions read_options(Fields& fields, const Service& service, Request& commo
     options.probabilities = *value;
     if (*value > 0) common.params.logprobs = value;
   }
+  options.after_sampling = fields.boolean("post_sampling_probs").value_or(false);
+  common.params.logprobs_after_sampling = options.after_sampling;
   return options;
 }
 
 void completion(Worker& worker, const std::shared_ptr<Slots>& slots, LlamaTask task, const HttpRequest& http, const Exchange& exchange) {
   const std::shared_ptr<Service> service = worker.service();
-  const Json body = parse_body(http.body);
+  const Json& body = http.json();
   Fields fields(body);
   std::vector<Request> requests;
   if (task == LlamaTask::infill) {

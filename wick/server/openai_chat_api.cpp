@@ -47,6 +47,12 @@ class ChatWriter final : public AnswerWriter {
     if (options_.stream.streams) begin_events(*exchange_);
   }
 
+  void progress(const ProgressEvent& event) override {
+    Json json = chunk(0, Json::object(), nullptr, nullptr);
+    json["prompt_progress"] = progress_json(event);
+    exchange_->write(json_event(json));
+  }
+
   void prompt(const PromptEvent&) override {
     if (!options_.stream.streams) return;
     for (size_t i = 0; i < outputs_.size(); ++i) {
@@ -97,12 +103,16 @@ class ChatWriter final : public AnswerWriter {
     return {{"id", id_}, {"object", object}, {"created", created_}, {"model", service_->model_id}, {"system_fingerprint", nullptr}};
   }
 
-  void send(int64_t choice, Json delta, Json logprobs, Json reason) {
+  [[nodiscard]] Json chunk(int64_t choice, Json delta, Json logprobs, Json reason) const {
     Json json = head("chat.completion.chunk");
     json["choices"] = {
         {{"index", choice}, {"delta", std::move(delta)}, {"logprobs", std::move(logprobs)}, {"finish_reason", std::move(reason)}}};
     if (options_.stream.with_usage) json["usage"] = nullptr;
-    exchange_->write(json_event(json));
+    return json;
+  }
+
+  void send(int64_t choice, Json delta, Json logprobs, Json reason) {
+    exchange_->write(json_event(chunk(choice, std::move(delta), std::move(logprobs), std::move(reason))));
   }
 
   // The first delta that a token leads to carries its logprob.
@@ -164,6 +174,7 @@ class ChatWriter final : public AnswerWriter {
 
 void read_chat_settings(Fields& fields, Request& request, ChatSettings& options) {
   options.stream = read_stream_options(fields);
+  request.report_progress = options.stream.with_progress;
   if (const auto value = fields.integer("n", 1, kMaxChatChoices)) request.n = *value;
   options.has_logprobs = fields.boolean("logprobs").value_or(false);
   if (options.has_logprobs) request.params.logprobs = 0;
@@ -175,7 +186,7 @@ void read_chat_settings(Fields& fields, Request& request, ChatSettings& options)
 
 void chat_completions(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
   const std::shared_ptr<Service> service = worker.service();
-  const Json body = parse_body(http.body);
+  const Json& body = http.json();
   Fields fields(body);
   ChatRequest chat;
   ChatSettings options;
@@ -194,7 +205,7 @@ void chat_completions(Worker& worker, const HttpRequest& http, const Exchange& e
 
 // The conversation of a request that asks for no answer.
 ChatRequest rendered_chat(const Service& service, const HttpRequest& http) {
-  const Json body = parse_body(http.body);
+  const Json& body = http.json();
   Fields fields(body);
   ChatRequest chat;
   read_openai_chat(fields, chat);

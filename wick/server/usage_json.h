@@ -1,4 +1,4 @@
-// Token usage of a request, in OpenAI's format.
+// Token usage of a request, in OpenAI's format, and the progress of its prompt, in llama-server's.
 #pragma once
 
 #include <vector>
@@ -17,6 +17,14 @@ namespace wick::server {
           {"completion_tokens", completion},
           {"total_tokens", first.prompt_tokens + completion},
           {"prompt_tokens_details", {{"cached_tokens", first.cached_tokens}}}};
+}
+
+// {"total", "cache", "processed", "time_ms"}: the processed tokens include those of the cache.
+[[nodiscard]] inline Json progress_json(const ProgressEvent& event) {
+  return {{"total", event.prompt_tokens},
+          {"cache", event.cached_tokens},
+          {"processed", event.computed_tokens},
+          {"time_ms", static_cast<int64_t>(event.seconds * 1000)}};
 }
 
 }  // namespace wick::server

@@ -30,6 +30,8 @@ constexpr std::array<std::string_view, 3> kFileMembers = {"models", "max_loaded"
 constexpr std::array<std::string_view, 14> kModelMembers = {"name",          "path",     "aliases",     "kind",         "preload",
                                                             "context",       "parallel", "kv_memory",   "unload_after", "pooling",
                                                             "chat_template", "lora",     "draft_model", "draft_tokens"};
+// Known elsewhere, and not here: the reason is said instead of the list of members.
+constexpr std::string_view kImageMember = "mmproj";
 
 template <size_t size>
 void refuse_unknown(Fields& fields, const Json& object, const std::array<std::string_view, size>& known) {
@@ -37,7 +39,11 @@ void refuse_unknown(Fields& fields, const Json& object, const std::array<std::st
   std::string all;
   for (const std::string_view name : known) all += fmt::format("{}{}", all.empty() ? "" : ", ", name);
   for (const auto& [name, value] : object.items()) {
-    if (std::find(known.begin(), known.end(), name) == known.end()) fields.violate(name, fmt::format("is no member; there are {}", all));
+    if (name == kImageMember) {
+      fields.violate(name, "this version reads no images; leave it out, and the model serves texts");
+    } else if (std::find(known.begin(), known.end(), name) == known.end()) {
+      fields.violate(name, fmt::format("is no member; there are {}", all));
+    }
   }
 }
 
@@ -105,8 +111,11 @@ class Reader {
     entry.kv_mib = fields.integer("kv_memory", 1, kMaxNumber);
     entry.unload_seconds = fields.integer("unload_after", 0, 1'000'000);
     if (const auto word = fields.text("pooling")) {
+      entry.embeds_each_token = *word == kNoPooling;
       entry.pooling = parse_pooling(*word);
-      if (!entry.pooling) fields.violate("pooling", "must be one of " + pooling_words());
+      if (!entry.pooling && !entry.embeds_each_token) {
+        fields.violate("pooling", fmt::format("must be one of {}, {}", pooling_words(), kNoPooling));
+      }
     }
     entry.chat_template = fields.text("chat_template").value_or("");
     entry.draft_model = located(fields.text("draft_model").value_or(""));

@@ -5,12 +5,16 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "wick/cli/console.h"
 #include "wick/model/checkpoint/pooling.h"
 
 namespace wick {
+
+// The word for no pooling: a vector for each token.
+inline constexpr std::string_view kNoPooling = "none";
 
 // One model of the file. What is not given there is as the flags of the command have it.
 struct ModelsFileEntry {
@@ -21,6 +25,7 @@ struct ModelsFileEntry {
   bool is_preloaded = false;
   std::optional<int64_t> context = {}, parallel = {}, kv_mib = {}, unload_seconds = {};
   std::optional<Pooling> pooling = {};
+  bool embeds_each_token = false;  // "pooling": "none"
   std::string chat_template = {};
   std::vector<std::string> adapter_names = {}, adapters = {};  // "NAME", "NAME=FILE"
   std::string draft_model = {};

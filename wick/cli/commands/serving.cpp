@@ -54,6 +54,24 @@ void add_address_flags(Flags& flags, ServingOptions& options) {
       .group(kServingGroup);
 }
 
+// As add_pooling, and "none": each token's vector by itself, for who asks for that (/embedding).
+void add_serving_pooling(Flags& flags, EngineOptions& engine) {
+  flags
+      .add_value("--pooling", "KIND",
+                 fmt::format("how the vectors of a text's tokens become one: {}, or none, for /embedding alone (as the model's file says, "
+                             "else mean)",
+                             pooling_words()),
+                 [&engine](const std::string& text) {
+                   engine.embeds_each_token = text == kNoPooling;
+                   engine.pooling = engine.embeds_each_token ? std::nullopt : parse_pooling(text);
+                   if (!engine.pooling && !engine.embeds_each_token) {
+                     fail(ErrorCode::invalid_argument, "--pooling {}: must be one of {}, {}", text, pooling_words(), kNoPooling);
+                   }
+                 })
+      .choices({"mean", "cls", "last", "max", "mean_sqrt", "weighted_mean", "none"})
+      .group(kServingGroup);
+}
+
 void add_engine_flags(Flags& flags, ServingOptions& options) {
   flags
       .add_integer("--parallel,--np,--slots",
@@ -70,7 +88,7 @@ void add_engine_flags(Flags& flags, ServingOptions& options) {
       .group(kServingGroup);
   flags.add_integer("--kv-memory", "memory of the KV cache, in MiB (enough for --parallel requests of 1,024 tokens)", options.kv_mib, 1)
       .group(kServingGroup);
-  add_pooling(flags, options.engine.pooling).group(kServingGroup);
+  add_serving_pooling(flags, options.engine);
   flags.add_switch("--no-prefix-cache", "do not reuse the KV cache of prompts with a common prefix", options.no_prefix_cache)
       .group(kServingGroup);
   flags.add_integer("--cache-ram", "host memory in MiB for prefixes evicted from the KV cache (0)", options.cache_ram_mib, 0)
@@ -200,6 +218,7 @@ server::PooledModel pooled_model(const Console& console, const ServingOptions& o
   if (entry.parallel) own_options.engine.sequences = *entry.parallel;
   if (entry.kv_mib) own_options.engine.kv_bytes = *entry.kv_mib * kBytesOfMebibyte;
   if (entry.pooling) own_options.engine.pooling = entry.pooling;
+  if (entry.pooling || entry.embeds_each_token) own_options.engine.embeds_each_token = entry.embeds_each_token;
   if (entry.context) own.context = *entry.context;
   own.draft.model = entry.draft_model;
   if (entry.draft_tokens) own.draft.tokens = *entry.draft_tokens;
