@@ -92,6 +92,12 @@ soak_models() {
   tests/programs/soak_server build/dev/apps --models 60
 }
 
+# https_server: the leg tls: a server with TLS, and clients that speak it.
+https_server() {
+  build tls apps/wick || return 1
+  tests/programs/check_server build/tls/apps https_is_served_by_a_program_that_has_it_and_refused_by_others
+}
+
 # A leg whose command is a program or another function: one test, or as many as its last line counts.
 run_program() {
   local log=build/leg.log status=0
