@@ -20,12 +20,14 @@ Tensor mean_square(const Tensor& x) { return x.sqr().mean_keepdim(-1); }
 AlternatingStreams::AlternatingStreams(const AlternatingSpec& spec, WeightReader& weights, int64_t hidden_size)
     : streams_(spec.streams),
       spread_(weights.experts("altup_proj", spec.streams - 1, hidden_size, hidden_size)),
-      merge_(weights.experts("altup_unembd_proj", spec.streams - 1, hidden_size, hidden_size)) {}
+      merge_(weights.experts("altup_unembd_proj", spec.streams - 1, hidden_size, hidden_size)) {
+  std::vector<int32_t> each(static_cast<size_t>(spec.streams - 1));
+  std::iota(each.begin(), each.end(), 0);
+  each_ = Tensor::from_vector(each, {1, spec.streams - 1}, weights.device());
+}
 
 Tensor AlternatingStreams::further(const ScaledMatrix& matrices, const Tensor& x, const Tensor& first, const LinearParams& linear) const {
-  std::vector<int32_t> each(static_cast<size_t>(streams_ - 1));
-  std::iota(each.begin(), each.end(), 0);
-  const Tensor ids = Tensor::from_vector(each, {1, streams_ - 1}, x.device()).broadcast_to({x.dim(0), streams_ - 1}).contiguous();
+  const Tensor ids = each_.broadcast_to({x.dim(0), streams_ - 1}).contiguous();
   const Tensor made = matrices.scaled(linear_experts(x, matrices.weight, ids, linear));
   const Tensor factor = mean_square(first).sqrt().unsqueeze(1) / mean_square(made).maximum(kLeastMeanSquare).sqrt();
   return made * factor;

@@ -27,6 +27,7 @@ class AlternatingStreams {
 
   int64_t streams_;
   ScaledMatrix spread_, merge_;
+  Tensor each_;  // i32 [1, streams - 1]: 0, 1 … ; made once, so that a step can be recorded
 };
 
 // The part of one layer, which predicts the streams before it and corrects them after it.

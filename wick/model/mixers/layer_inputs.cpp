@@ -45,6 +45,7 @@ LayerRows::LayerRows(const LayerRowsSpec& spec, int64_t layers, WeightReader& we
       width_(spec.width),
       hidden_size_(hidden_size),
       tokens_(std::max<int64_t>(weights.rows_of("per_layer_token_embd.weight"), 1)),
+      lacks_tokens_(tokens_ < weights.rows_of("token_embd.weight")),
       table_(weights.table("per_layer_token_embd", tokens_, layers * spec.width)),
       projection_(weights.matrix("per_layer_model_proj", layers * spec.width, hidden_size)),
       norm_(NormSpec{.name = "per_layer_proj_norm", .epsilon = spec.norm_epsilon}, weights, "", spec.width) {}
@@ -54,7 +55,7 @@ Tensor LayerRows::of(const Tensor& embedded, const Tensor& tokens, const LinearP
   const Tensor product = projection_.scaled(linear(embedded, projection_.weight, linear_params));
   const Tensor projected = product * (1 / std::sqrt(static_cast<double>(hidden_size_)));
   // Tokens of other media, which a table may lack, have the first row.
-  const Tensor known = tokens.lt(static_cast<double>(tokens_)).where_cond(tokens, tokens.zeros_like());
+  const Tensor known = lacks_tokens_ ? tokens.lt(static_cast<double>(tokens_)).where_cond(tokens, tokens.zeros_like()) : tokens;
   const Tensor looked_up = table_.scaled(embedding(table_.weight, known)).reshape({rows, layers_, width_});
   const Tensor sum = norm_(projected.reshape({rows, layers_, width_})) + looked_up * std::sqrt(static_cast<double>(width_));
   return sum * std::sqrt(0.5);

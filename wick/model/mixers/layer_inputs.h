@@ -20,6 +20,7 @@ class LayerRows {
 
  private:
   int64_t layers_, width_, hidden_size_, tokens_;
+  bool lacks_tokens_;  // that the embedding has
   ScaledMatrix table_, projection_;
   Norm norm_;
 };
