@@ -2,7 +2,20 @@
 
 #include <algorithm>
 
+#include "wick/base/hash.h"
+
 namespace wick {
+namespace {
+
+// Of what tells formats apart mostly.
+size_t hash_of(const OutputFormat& format) {
+  uint64_t hash = keyed_hash(format.text, process_hash_key()) + static_cast<uint64_t>(format.kind);
+  for (const std::string& choice : format.choices) hash = split_mix(hash ^ keyed_hash(choice, process_hash_key()));
+  for (const OutputFormat& part : format.parts) hash = split_mix(hash ^ hash_of(part));
+  return static_cast<size_t>(hash);
+}
+
+}  // namespace
 
 CompiledFormat::CompiledFormat(Automaton automaton, std::shared_ptr<const TokenTable> tokens, std::weak_ptr<FormatCache> cache,
                                std::shared_ptr<std::atomic<size_t>> total)
@@ -45,31 +58,33 @@ bool CompiledFormat::try_to_drop_masks() {
   return true;
 }
 
-std::shared_ptr<CompiledFormat> FormatCache::find(const OutputFormat& format) {
-  const auto known = std::find_if(formats_.begin(), formats_.end(), [&](const Entry& entry) { return entry.first == format; });
+std::shared_ptr<CompiledFormat> FormatCache::find(size_t hash, const OutputFormat& format) {
+  const auto known =
+      std::find_if(formats_.begin(), formats_.end(), [&](const Entry& entry) { return entry.hash == hash && entry.format == format; });
   if (known == formats_.end()) return nullptr;
   formats_.splice(formats_.begin(), formats_, known);
-  return formats_.front().second;
+  return formats_.front().compiled;
 }
 
 std::shared_ptr<CompiledFormat> FormatCache::get(const OutputFormat& format, const std::function<Automaton()>& compile,
                                                  const std::function<std::shared_ptr<const TokenTable>()>& tokens) {
+  const size_t hash = hash_of(format);
   {
     const std::lock_guard lock(mutex_);
-    if (auto known = find(format)) return known;
+    if (auto known = find(hash, format)) return known;
   }
   Automaton automaton = compile();
   std::shared_ptr<CompiledFormat> dropped;  // outlives the lock
   const std::lock_guard lock(mutex_);
-  if (auto known = find(format)) return known;
+  if (auto known = find(hash, format)) return known;
   if (tokens_ == nullptr) tokens_ = tokens();
   auto compiled = std::make_shared<CompiledFormat>(std::move(automaton), tokens_, weak_from_this(), total_);
   compiled->last_use_ = ++uses_;
-  formats_.emplace_front(format, compiled);
+  formats_.push_front({hash, format, compiled});
   std::erase_if(alive_, [](const auto& one) { return one.expired(); });
   alive_.push_back(compiled);
   if (formats_.size() > kMaxFormats) {
-    dropped = std::move(formats_.back().second);
+    dropped = std::move(formats_.back().compiled);
     formats_.pop_back();
   }
   make_room(compiled.get());

@@ -64,12 +64,16 @@ class FormatCache : public std::enable_shared_from_this<FormatCache> {
   void note_use(CompiledFormat& format);
 
  private:
-  // Formats that were used last are kept, but not more than these.
-  static constexpr size_t kMaxFormats = 64;
-  using Entry = std::pair<OutputFormat, std::shared_ptr<CompiledFormat>>;
+  // Formats that were used last are kept, but not more than these: each tool of a request is one.
+  static constexpr size_t kMaxFormats = 2048;
+  struct Entry {
+    size_t hash = 0;
+    OutputFormat format;
+    std::shared_ptr<CompiledFormat> compiled;
+  };
 
   // With the lock.
-  [[nodiscard]] std::shared_ptr<CompiledFormat> find(const OutputFormat& format);
+  [[nodiscard]] std::shared_ptr<CompiledFormat> find(size_t hash, const OutputFormat& format);
   void make_room(const CompiledFormat* keep);
 
   const size_t most_bytes_;

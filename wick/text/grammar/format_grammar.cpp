@@ -17,6 +17,8 @@ namespace wick {
 namespace {
 
 constexpr int kDeepestParts = 32;
+// A choice of so many parts, the calls of many tools, is a rule: it comes several times in an answer's format.
+constexpr size_t kManyParts = 24;
 
 // Texts that hold none of these. One after another: all at once they would be far more states on the way.
 Dfa texts_without(const std::vector<std::string>& forbidden, std::string_view place) {
@@ -50,7 +52,7 @@ class FormatReader {
       case OutputFormat::Kind::choices: return read_choices(format.choices);
       case OutputFormat::Kind::literal: return grammar_.literal(format.text);
       case OutputFormat::Kind::sequence: return grammar_.sequence(read_parts(format, depth));
-      case OutputFormat::Kind::any_of: return grammar_.choice(read_parts(format, depth));
+      case OutputFormat::Kind::any_of: return read_any_of(format, depth);
       case OutputFormat::Kind::repeated: return read_repeated(read_parts(format, depth));
       case OutputFormat::Kind::marked: return read_marked(format.text);
       case OutputFormat::Kind::free_text: return read_free_text(format, depth);
@@ -76,6 +78,19 @@ class FormatReader {
     std::vector<ExpressionId> parts;
     for (const OutputFormat& part : format.parts) parts.push_back(read(part, depth + 1));
     return parts;
+  }
+
+  ExpressionId read_any_of(const OutputFormat& format, int depth) {
+    if (format.parts.size() < kManyParts) return grammar_.choice(read_parts(format, depth));
+    std::string key;
+    add_key(format, key);
+    const auto [entry, added] = choices_.try_emplace(std::move(key), RuleId{});
+    RuleId& rule = entry->second;  // which stays where it is
+    if (added) {
+      rule = grammar_.add_rule("one of " + std::to_string(format.parts.size()), true);
+      grammar_.define(rule, grammar_.choice(read_parts(format, depth)));
+    }
+    return grammar_.rule(rule);
   }
 
   ExpressionId read_repeated(const std::vector<ExpressionId>& parts) {
@@ -208,6 +223,7 @@ class FormatReader {
   }
 
   std::unordered_map<std::string, ExpressionId> known_;
+  std::unordered_map<std::string, RuleId> choices_;
   std::unordered_map<std::string, Dfa> free_texts_;
   const FindToken& find_token_;
   const FindToken& find_mark_;
