@@ -241,6 +241,48 @@ TEST(ChatOutput, ProseIsNotMaskedUntilACallHasBegun) {
   EXPECT_FALSE(fits("llama3", "{\"name\": \"ring\", \"x\"} is JSON"));
 }
 
+TEST(ChatOutput, ATextMayFollowCallsThatAreAllowed) {
+  const auto fits = [](const char* format, const std::string& text, bool parallel = true, std::string_view prompt = "") {
+    return !FormatMatcher(*chat_output_format({.format = format,
+                                               .template_source = prompt.empty() ? "" : "… <think> …",
+                                               .rendered = prompt,
+                                               .calls = Calls::allowed,
+                                               .tools = kTools,
+                                               .parallel_calls = parallel}))
+                .mismatch(text);
+  };
+  const std::string json = "<tool_call>\n{\"name\": \"ring\", \"arguments\": {\"loud\": true}}\n</tool_call>",
+                    xml = "<tool_call>\n<function=ring>\n<parameter=loud>\ntrue\n</parameter>\n</function>\n</tool_call>",
+                    keys = "<tool_call>ring\n<arg_key>loud</arg_key>\n<arg_value>true</arg_value>\n</tool_call>",
+                    kimi =
+                        "<|tool_calls_section_begin|><|tool_call_begin|>functions.ring:0<|tool_call_argument_begin|>{\"loud\": true}"
+                        "<|tool_call_end|><|tool_calls_section_end|>";
+  for (const auto& [format, call] : {std::pair("qwen3", json), {"qwen3-coder", xml}, {"glm", keys}, {"kimi", kimi}}) {
+    EXPECT_TRUE(fits(format, call + "\n\nIt rings <now>.")) << format;
+    EXPECT_TRUE(fits(format, "I ring.\n" + call + "It rings.\n" + call + "\n" + call + "\nDone.\n")) << format;
+    EXPECT_TRUE(fits(format, "Why.\n" + call + "\nSo.</think>It rings.\n" + call + "Done.", true, "<think>")) << format;
+    EXPECT_TRUE(fits(format, "Why.\n" + call, true, "<think>")) << format;
+    // One call is the most: it ends the answer.
+    EXPECT_TRUE(fits(format, "I ring.\n" + call + "\n", false)) << format;
+    EXPECT_FALSE(fits(format, call + "\nIt rings.", false)) << format;
+  }
+}
+
+TEST(ChatOutput, HundredsOfToolsAreHeldToTheirSchemas) {
+  Json tools = Json::array();
+  for (int index = 0; index < 400; ++index) {
+    Json schema = {
+        {"type", "object"}, {"properties", {{"path", {{"type", "string"}}}, {"n", {{"type", "integer"}}}}}, {"required", {"path"}}};
+    tools.push_back({{"type", "function"}, {"function", {{"name", "tool_" + std::to_string(index)}, {"parameters", schema}}}});
+  }
+  for (const Calls calls : {Calls::allowed, Calls::required}) {
+    FormatMatcher matcher(*chat_output_format({.format = "qwen3", .calls = calls, .tools = tools.dump()}));
+    EXPECT_FALSE(matcher.mismatch("<tool_call>\n{\"name\": \"tool_399\", \"arguments\": {\"n\": 1, \"path\": \"a\"}}\n</tool_call>"));
+    matcher.reset();
+    EXPECT_TRUE(matcher.mismatch("<tool_call>\n{\"name\": \"tool_399\", \"arguments\": {\"n\": \"x\"}}\n</tool_call>"));
+  }
+}
+
 TEST(ChatOutput, ReasoningComesFirstWhereTheModelReasons) {
   const OutputFormat number{.kind = OutputFormat::Kind::regex, .text = "[0-9]+"};
   const auto fits = [&](std::string_view source, std::string_view rendered, std::string_view text) {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <random>
 #include <string>
 #include <vector>
@@ -415,6 +416,21 @@ TEST(ChatParser, TextThatIsSpelledLikeAMarkBeginsNoCallWhereTheMarkIsAToken) {
     EXPECT_EQ(read.content, "Look:");
     ASSERT_EQ(read.calls.size(), 1U);
     EXPECT_EQ(read.calls[0].arguments, "{\"a\": 1}");
+  }
+}
+
+TEST(ChatParser, NamesOfToolsMayHoldWhatEndsAName) {
+  for (const std::string name : {"say \"hi\"", "a b", "f(x)", "<b>", "it's", "a/b:c", "{}"}) {
+    const std::string tools = R"([{"function":{"name":)" + nlohmann::ordered_json(name).dump() + R"(}},{"function":{"name":"a"}}])";
+    for (const auto& [form, call] :
+         {std::pair("minimax", "<minimax:tool_call>\n<invoke name=\"" + name + "\">\n</invoke>\n</minimax:tool_call>"),
+          {"mistral", "[TOOL_CALLS]" + name + "[ARGS]{}"},
+          {"qwen3-coder", "<tool_call>\n<function=" + name + ">\n</function>\n</tool_call>"}}) {
+      const Turn turn = assemble(run(format(form, false, tools.c_str()), {call}));
+      ASSERT_EQ(turn.calls.size(), 1U) << call;
+      EXPECT_EQ(turn.calls[0].name, name) << call;
+      EXPECT_EQ(turn.content, "") << call;
+    }
   }
 }
 

@@ -177,7 +177,18 @@ CallBeginning match_beginning(const CallForm& form, std::string_view text, const
   result.length = cursor.at();
   if (form.is_object) return result;
   const size_t begin = cursor.at();
-  result.name = options.names == nullptr ? cursor.take(is_name_byte) : cursor.take_longest(*options.names);
+  if (options.names != nullptr) result.name = cursor.take_longest(*options.names);
+  bool is_known = !result.name.empty();
+  if (options.any_name) {
+    Cursor word = cursor;
+    word.back(result.name.size());
+    std::string taken = word.take(is_name_byte);
+    if (taken.size() > result.name.size() || !is_known) {
+      result.name = std::move(taken);
+      cursor = word;
+      is_known = false;
+    }
+  }
   // ".call(": what follows a name may look like more of it.
   const size_t like_name = std::min(form.after_name.find_first_of("(<[{\" \n>"), form.after_name.size());
   if (like_name > 0 && is_name_byte(form.after_name.front()) && result.name.ends_with(form.after_name.substr(0, like_name))) {
@@ -186,14 +197,14 @@ CallBeginning match_beginning(const CallForm& form, std::string_view text, const
   }
   result.length = cursor.at();
   const bool may_go_on = options.names != nullptr && options.names->has_beginning(text.substr(begin));
-  if (result.name.size() > kLongestName || (result.name.empty() && !cursor.ended() && !may_go_on)) {
+  if ((result.name.size() > kLongestName && !is_known) || (result.name.empty() && !cursor.ended() && !may_go_on)) {
     result.state = State::none;
   } else if (!options.at_end && (cursor.ended() || may_go_on)) {
     result.state = State::maybe;
   } else if (result.name.empty()) {
     result.state = State::none;
   } else {
-    result.state = name_ends(cursor, form, options.names != nullptr, result);
+    result.state = name_ends(cursor, form, is_known, result);
   }
   return result;
 }

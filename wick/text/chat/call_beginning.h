@@ -24,7 +24,8 @@ struct CallBeginning {
 
 struct BeginningOptions {
   bool first = true;                   // of an answer's calls: the form's `begin` is there
-  const ToolSchemas* names = nullptr;  // the only ones that count; null: any
+  const ToolSchemas* names = nullptr;  // that there are, whatever is in them; null: none are known
+  bool any_name = true;                // others count too, as far as they are words
   bool at_end = false;                 // no more text comes
 };
 

@@ -16,7 +16,12 @@ using Json = nlohmann::ordered_json;
 using Kind = OutputFormat::Kind;
 using Arguments = CallForm::Arguments;
 
+// White space between the parts of a call. Before a call that the model need not make it is not bounded: a bound would be counted in each
+// place of a text where a call may begin.
 constexpr const char* kBlanks = "[ \\t\\r\\n]{0,20}";
+constexpr const char* kAnyBlanks = "[ \\t\\r\\n]*";
+// Of the functions that calls are held to.
+constexpr size_t kMaxTools = 1024;
 constexpr std::string_view kGemmaQuote = "<|\"|>";
 // Deeper values of Gemma's notation are not held to their schemas.
 constexpr int kDeepestGemmaValue = 4;
@@ -44,14 +49,14 @@ bool is_between_parts(std::string_view text, size_t at) {
 }
 
 // A form's own text: white space may differ, in JSON also at braces; an id is any id.
-void add_text(std::string_view text, bool is_json, std::vector<OutputFormat>& parts) {
+void add_text(std::string_view text, bool is_json, std::vector<OutputFormat>& parts, const char* blanks = kBlanks) {
   std::string plain;
   const auto flush = [&] {
     if (!plain.empty()) parts.push_back(marked(std::exchange(plain, {})));
   };
   const auto add_blanks = [&] {
     flush();
-    if (parts.empty() || parts.back() != pattern(kBlanks)) parts.push_back(pattern(kBlanks));
+    if (parts.empty() || parts.back() != pattern(blanks)) parts.push_back(pattern(blanks));
   };
   bool in_mark = false;  // <function name="…">: its spaces are its own
   for (size_t at = 0; at < text.size(); ++at) {
@@ -242,12 +247,15 @@ OutputFormat name_of(const CallForm& form, const std::string& name) {
   return literal(form.is_object ? quoted.substr(1, quoted.size() - 2) : name);
 }
 
-OutputFormat one_call(const CallForm& form, const std::string& name, const Json& schema) {
-  std::vector<OutputFormat> parts;
-  add_text(form.call_begin, form.is_object, parts);
-  parts.push_back(name_of(form, name));
+// What differs between the calls of two functions: the name, and the arguments.
+OutputFormat named_arguments(const CallForm& form, const std::string& name, const Json& schema) {
+  std::vector<OutputFormat> parts = {name_of(form, name)};
   add_text(form.after_name, form.is_object, parts);
   parts.push_back(arguments_of(form, schema));
+  return sequence(std::move(parts));
+}
+
+void add_call_end(const CallForm& form, std::vector<OutputFormat>& parts) {
   const size_t id = form.call_end.find(CallForm::kId);
   if (form.is_object && id != std::string::npos) {
     // ', "id": "…"' as the template has it in earlier turns, or without.
@@ -258,7 +266,6 @@ OutputFormat one_call(const CallForm& form, const std::string& name, const Json&
   } else {
     add_text(form.call_end, form.is_object, parts);
   }
-  return sequence(std::move(parts));
 }
 
 // The function that an entry of a list of tools declares.
@@ -321,16 +328,21 @@ OutputFormat of_each(const std::string& tools, const std::string& only, const Ma
 
 }  // namespace
 
-OutputFormat calls_of_form(const CallForm& form, const std::string& tools, const std::string& only, bool parallel) {
-  OutputFormat call = of_each(tools, only, [&](const std::string& name, const Json& schema) { return one_call(form, name, schema); });
-  if (parallel && form.parallel) {
+OutputFormat calls_of_form(const CallForm& form, const std::string& tools, const std::string& only, const CallRules& rules) {
+  const char* const blanks = rules.required ? kBlanks : kAnyBlanks;
+  std::vector<OutputFormat> call;
+  add_text(form.call_begin, form.is_object, call, blanks);
+  call.push_back(of_each(tools, only, [&](const std::string& name, const Json& schema) { return named_arguments(form, name, schema); }));
+  add_call_end(form, call);
+  OutputFormat calls = sequence(std::move(call));
+  if (rules.parallel && form.parallel) {
     // Models write calls on lines of their own where their template joins them.
     OutputFormat between = form.between.empty() ? pattern(kBlanks) : text_of(form.between, form.is_object);
-    call = {.kind = Kind::repeated, .parts = {std::move(call), std::move(between)}};
+    calls = {.kind = Kind::repeated, .parts = {std::move(calls), std::move(between)}};
   }
   std::vector<OutputFormat> parts;
-  add_text(form.begin, form.is_object, parts);
-  parts.push_back(std::move(call));
+  add_text(form.begin, form.is_object, parts, blanks);
+  parts.push_back(std::move(calls));
   add_text(form.end, form.is_object, parts);
   if (!form.turn_end.empty()) parts.push_back(optional(marked(form.turn_end)));
   return sequence(std::move(parts));
@@ -338,8 +350,8 @@ OutputFormat calls_of_form(const CallForm& form, const std::string& tools, const
 
 OutputFormat beginnings_of_calls(const CallForm& form, const std::string& tools, const std::string& only) {
   std::vector<OutputFormat> parts;
-  add_text(form.begin, form.is_object, parts);
-  add_text(form.call_begin, form.is_object, parts);
+  add_text(form.begin, form.is_object, parts, kAnyBlanks);
+  add_text(form.call_begin, form.is_object, parts, kAnyBlanks);
   parts.push_back(of_each(tools, only, [&](const std::string& name, const Json& /*schema*/) { return name_of(form, name); }));
   // What ends a name.
   const size_t solid = form.after_name.find_first_not_of(" \t\r\n");
@@ -356,13 +368,17 @@ OutputFormat beginnings_of_calls(const CallForm& form, const std::string& tools,
 EnforceableTools enforceable_tools(const CallSyntax& syntax, const std::string& tools, ConstraintCompiler& constraints) {
   const CallForm* const form = syntax.forms.empty() ? nullptr : &syntax.forms.front();
   Json list = list_of(tools);
+  if (list.size() > kMaxTools) {
+    fail(ErrorCode::invalid_argument, "tools: calls can be held to {} functions at most, and there are {}; offer fewer", kMaxTools,
+         list.size());
+  }
   EnforceableTools result;
   for (size_t index = 0; index < list.size(); ++index) {
     Json& function = function_of(list[index]);
     const auto schema = function.find("parameters");
     if (schema == function.end() || !schema->is_object()) continue;
     const auto name = function["name"].get<std::string>();
-    const std::string refusal = refusal_of(constraints, form == nullptr ? json_arguments(*schema) : one_call(*form, name, *schema));
+    const std::string refusal = refusal_of(constraints, form == nullptr ? json_arguments(*schema) : named_arguments(*form, name, *schema));
     if (refusal.empty()) continue;
     result.refusals.push_back({index, name, refusal});
     if (form != nullptr) loosen(*form, constraints, *schema);

@@ -82,10 +82,14 @@ struct CallSyntax {
 // By name or by another name of it. Errors: invalid_argument, naming the available ones.
 [[nodiscard]] std::shared_ptr<const CallSyntax> find_call_syntax(std::string_view name);
 
+struct CallRules {
+  bool parallel = true;  // several calls, where the form has that
+  bool required = true;  // the white space before a name is bounded: a model that has to call must come to it
+};
 // One call or several of `tools` (as in ChatPrompt), with arguments that fit the parameters' schemas, in any order. `only`: the one
 // function that may be called; empty: any. Errors: invalid_argument for tools that are no list of functions, and where `only` is none of
 // them.
-[[nodiscard]] OutputFormat calls_of_form(const CallForm& form, const std::string& tools, const std::string& only, bool parallel);
+[[nodiscard]] OutputFormat calls_of_form(const CallForm& form, const std::string& tools, const std::string& only, const CallRules& rules);
 // How a call of each of these begins, up to the end of its name: what a text before the first call has in no line's beginning.
 [[nodiscard]] OutputFormat beginnings_of_calls(const CallForm& form, const std::string& tools, const std::string& only);
 
@@ -100,7 +104,7 @@ struct EnforceableTools {
   std::vector<Refusal> refusals;
 };
 // The enforceable tools for a model that writes calls in this syntax. If no call form is known, the schemas are refused that no form could
-// enforce, and the tools stay as they are. Errors: invalid_argument for tools that are no list of functions.
+// enforce, and the tools stay as they are. Errors: invalid_argument for tools that are no list of functions, or too many.
 [[nodiscard]] EnforceableTools enforceable_tools(const CallSyntax& syntax, const std::string& tools, ConstraintCompiler& constraints);
 
 }  // namespace wick

@@ -45,7 +45,10 @@ class AnswerFormat {
     for (const CallForm& form : syntax.forms) {
       // Named formats have forms in addition to the model's own: these are read, and not written.
       if (&form != &syntax.forms.front() && rules.calls == Calls::required) continue;
-      forms_.push_back({&form, calls_of_form(form, rules.tools, rules.only, rules.parallel_calls)});
+      // Where one call follows another with nothing but white space between them, texts and calls in turn are that already.
+      const bool in_turn = goes_on() && (form.begin + form.end + form.between).find_first_not_of(" \t\r\n") == std::string::npos;
+      forms_.push_back({&form, calls_of_form(form, rules.tools, rules.only,
+                                             {.parallel = rules.parallel_calls && !in_turn, .required = rules.calls == Calls::required})});
       beginnings_.push_back(beginnings_of_calls(form, rules.tools, rules.only));
       if (form.only_at_start) beginnings_.back().text = "start";
     }
@@ -69,16 +72,25 @@ class AnswerFormat {
     OutputFormat calls;
   };
 
-  // A text followed by a call, for each form.
-  [[nodiscard]] std::vector<OutputFormat> calls_behind(const std::vector<std::string>& without) const {
+  // Whether texts and calls may come in turn. Where one call is the most, the answer ends with it.
+  [[nodiscard]] bool goes_on() const {
+    return rules_.calls == Calls::allowed && rules_.parallel_calls && !rules_.answer && syntax_.content_begin.empty();
+  }
+
+  // A text followed by calls, for each form, and all of that several times. The texts have none of `without`.
+  [[nodiscard]] OutputFormat calls_behind_texts(const std::vector<std::string>& without) const {
     std::vector<OutputFormat> all;
+    bool is_parallel = true;
     for (size_t index = 0; index < forms_.size(); ++index) {
       OutputFormat before{.kind = Kind::free_text, .text = "\n", .choices = without, .parts = beginnings_};
       std::swap(before.parts.front(), before.parts[index]);
       if (forms_[index].form->only_at_start) before = blanks();
-      all.push_back(in_order({std::move(before), forms_[index].calls, blanks()}));
+      all.push_back(in_order({std::move(before), forms_[index].calls}));
+      is_parallel = is_parallel && forms_[index].form->parallel;
     }
-    return all;
+    OutputFormat calls = one_of(std::move(all));
+    if (goes_on() && is_parallel) calls = {.kind = Kind::repeated, .parts = {std::move(calls)}};
+    return calls;
   }
 
   [[nodiscard]] OutputFormat only_calls() const {
@@ -98,9 +110,8 @@ class AnswerFormat {
       if (forms_.empty()) return as_content(*rules_.answer);
       return one_of({as_content(*rules_.answer), only_calls()});
     }
-    std::vector<OutputFormat> all = {as_content({.kind = Kind::free_text, .parts = beginnings_})};
-    for (OutputFormat& calls : calls_behind({})) all.push_back(std::move(calls));
-    return one_of(std::move(all));
+    const OutputFormat text{.kind = Kind::free_text, .parts = beginnings_};
+    return one_of({as_content(text), in_order({calls_behind_texts({}), goes_on() ? text : blanks()})});
   }
 
   // From the mark that begins reasoning to the end of all. A call may come in the middle of it.
@@ -109,9 +120,11 @@ class AnswerFormat {
     std::vector<OutputFormat> next = {marked_text(end), blanks()};
     if (!syntax_.turn_begin.empty()) next.push_back(one_of({nothing(), marked_text(syntax_.turn_begin)}));
     next.push_back(answer());
-    std::vector<OutputFormat> all = {in_order({std::move(text), in_order(std::move(next))})};
-    for (OutputFormat& calls : calls_behind({end})) all.push_back(std::move(calls));
-    return one_of(std::move(all));
+    OutputFormat rest = in_order(std::move(next));
+    if (forms_.empty()) return in_order({std::move(text), std::move(rest)});
+    // The reasoning goes on after calls.
+    OutputFormat after = goes_on() ? in_order({text, one_of({nothing(), rest})}) : blanks();
+    return one_of({in_order({std::move(text), std::move(rest)}), in_order({calls_behind_texts({end}), std::move(after)})});
   }
 
   const ChatRules& rules_;
@@ -129,7 +142,7 @@ OutputFormat in_channels(const ChatRules& rules, const CallSyntax& syntax) {
   if (rules.calls != Calls::required) {
     ends.push_back(in_order({marked_text("<|channel|>final<|message|>"), rules.answer ? *rules.answer : text}));
   }
-  if (rules.calls != Calls::none) ends.push_back(calls_of_form(syntax.forms.front(), rules.tools, rules.only, false));
+  if (rules.calls != Calls::none) ends.push_back(calls_of_form(syntax.forms.front(), rules.tools, rules.only, {.parallel = false}));
   OutputFormat end = one_of(std::move(ends));
   if (rules.calls != Calls::none) end = in_order({one_of({nothing(), preamble}), std::move(end)});
   return in_order({one_of({nothing(), thought}), std::move(end)});

@@ -266,7 +266,7 @@ ChatParser::Machine::Found ChatParser::Machine::find_call(bool at_end, const Cal
   for (size_t index = 0; index < syntax_->forms.size(); ++index) {
     if (!may_begin(index)) continue;
     form = &syntax_->forms[index];
-    beginning = match_beginning(*form, pending_, {.first = true, .names = any_name ? nullptr : &schemas_, .at_end = at_end});
+    beginning = match_beginning(*form, pending_, {.first = true, .names = &schemas_, .any_name = any_name, .at_end = at_end});
     if (beginning.state == CallBeginning::State::found) return Found::found;
     if (beginning.state == CallBeginning::State::maybe && !at_end) return Found::maybe;
   }
@@ -410,7 +410,7 @@ void ChatParser::Machine::call_byte(char byte) {
 
 CallBeginning ChatParser::Machine::next_call(std::string_view text, bool first) const {
   if (form_ == nullptr || syntax_->harmony || (first && form_->begin.empty())) return {};
-  return match_beginning(*form_, text, {.first = first, .names = any_name_ ? nullptr : &schemas_});
+  return match_beginning(*form_, text, {.first = first, .names = &schemas_, .any_name = any_name_});
 }
 
 // Behind a call: what the form has between two and at the end, and another call.
