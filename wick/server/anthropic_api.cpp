@@ -144,8 +144,7 @@ std::optional<Json> read_named_tool(Fields& tool) {
     log_warning("the tool {} ({}) is left out: this server has no tools of its own", tool.text("name").value_or(type), type);
     return std::nullopt;
   }
-  tool.require("name");
-  Json function = {{"name", tool.text("name").value_or("")}, {"description", tool.text("description").value_or("")}};
+  Json function = {{"name", read_function_name(tool)}, {"description", tool.text("description").value_or("")}};
   const Json* const schema = tool.object("input_schema");
   function["parameters"] = schema == nullptr ? Json::object() : *schema;
   if (const auto strict = tool.boolean("strict")) function["strict"] = *strict;

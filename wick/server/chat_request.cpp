@@ -50,8 +50,7 @@ void read_tools(Fields& fields, ChatRequest& chat) {
     if (tool.require("function")) {
       if (const Json* const function = tool.object("function")) {
         Fields members(*function, fmt::format("tools[{}].function", i));
-        members.require("name");
-        (void)members.text("name");
+        (void)read_function_name(members);
         (void)members.text("description");
         (void)members.object("parameters");
         (void)members.boolean("strict");
@@ -64,6 +63,13 @@ void read_tools(Fields& fields, ChatRequest& chat) {
 }
 
 }  // namespace
+
+std::string read_function_name(Fields& function) {
+  function.require("name");
+  std::string name = function.text("name").value_or("");
+  if (name.empty() && !function.is_violated("name")) function.violate("name", "must not be empty");
+  return name;
+}
 
 void read_content(Fields& message, std::string_view name, const std::string& path, ChatMessage& result) {
   const Json* const content = message.find(name);

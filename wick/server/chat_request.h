@@ -46,6 +46,8 @@ void prepare_chat(const Service& service, ChatRequest& chat, bool max_tokens_giv
 
 // Whether one of the tools, which are in chat.chat.tools, must be called: "none", "auto", "required", or with `name` that one.
 void choose_tool(Fields& fields, const std::string& word, const std::string& name, ChatRequest& chat);
+// The name of a function that a tool is, which must be there and not empty.
+std::string read_function_name(Fields& function);
 // The member `name` as one text: a text, or a list of parts of text. Of other parts the model would know nothing. `path`: the message's.
 void read_content(Fields& message, std::string_view name, const std::string& path, ChatMessage& result);
 // Ollama's images beside a text.

@@ -109,8 +109,7 @@ void read_input(Fields& fields, ChatRequest& chat) {
 
 // A custom tool takes one text, of which its format may say more: a function with one argument, and the text is taken out again.
 Json read_custom(Fields& tool, ChatRequest& chat) {
-  tool.require("name");
-  const std::string name = tool.text("name").value_or("");
+  const std::string name = read_function_name(tool);
   std::string description = tool.text("description").value_or("");
   std::string input = "the text that the tool is given";
   if (const Json* const format = tool.object("format")) {
@@ -140,8 +139,7 @@ std::optional<Json> read_function(Fields& tool, ChatRequest& chat) {
     if (!tool.is_violated("type")) log_warning("the tool {} is left out: this server has no tools of its own", type);
     return std::nullopt;
   }
-  tool.require("name");
-  Json function = {{"name", tool.text("name").value_or("")}};
+  Json function = {{"name", read_function_name(tool)}};
   if (const auto description = tool.text("description")) function["description"] = *description;
   if (const Json* const parameters = tool.object("parameters")) function["parameters"] = *parameters;
   if (const auto strict = tool.boolean("strict")) function["strict"] = *strict;
