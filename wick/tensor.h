@@ -19,6 +19,7 @@
 #include "wick/tensor/ops/einsum.h"
 #include "wick/tensor/ops/linear.h"
 #include "wick/tensor/ops/normalize.h"
+#include "wick/tensor/ops/reduce.h"
 #include "wick/tensor/ops/rope.h"
 #include "wick/tensor/ops/unary.h"
 #include "wick/tensor/tensor.h"

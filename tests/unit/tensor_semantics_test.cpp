@@ -11,9 +11,12 @@
 #include "unit/cpu_tensors.h"
 #include "unit/message_of.h"
 #include "wick/base/error.h"
+#include "wick/tensor/backward.h"
 #include "wick/tensor/indexer.h"
 #include "wick/tensor/ops/normalize.h"
+#include "wick/tensor/ops/reduce.h"
 #include "wick/tensor/tensor.h"
+#include "wick/tensor/variable.h"
 
 namespace wick {
 namespace {
@@ -369,6 +372,45 @@ TEST(Matmul, ChecksShapesAndDTypesEvenWhereNothingIsComputed) {
   EXPECT_EQ(product({2, 3}, DType::f32, {4, 0}, DType::f32), ErrorCode::shape_mismatch);
   EXPECT_EQ(product({0, 2}, DType::f32, {3, 4}, DType::f32), ErrorCode::shape_mismatch);
   EXPECT_EQ(product({0, 2}, DType::f32, {2, 3}, DType::f16), ErrorCode::dtype_mismatch);
+}
+
+// The smallest and largest numbers of each dtype, whose products wrap around in two's complement.
+TEST(Matmul, OfIntegersIsExact) {
+  for (const DType dtype : {DType::u8, DType::u32, DType::i8, DType::i16, DType::i32, DType::i64}) {
+    const std::vector<int64_t> a = {INT64_MIN, INT64_MAX, -1, 3, 0x123456789abcdef, -0x7edcba987654321};
+    const std::vector<int64_t> b = {INT64_MAX, 2, 0x0fedcba987654321, -5, INT64_MIN, 0x76543210fedcba9};
+    const Tensor left = Tensor::from_vector(a, {2, 3}, kCpu).to_dtype(dtype), right = Tensor::from_vector(b, {3, 2}, kCpu).to_dtype(dtype);
+    const std::vector<int64_t> x = left.to_dtype(DType::i64).to_vector<int64_t>(), y = right.to_dtype(DType::i64).to_vector<int64_t>();
+    std::vector<int64_t> expected;
+    for (size_t row = 0; row < 2; ++row) {
+      for (size_t column = 0; column < 2; ++column) {
+        uint64_t sum = 0;
+        for (size_t i = 0; i < 3; ++i) sum += static_cast<uint64_t>(x[row * 3 + i]) * static_cast<uint64_t>(y[i * 2 + column]);
+        expected.push_back(static_cast<int64_t>(sum));
+      }
+    }
+    const Tensor wanted = Tensor::from_vector(expected, {2, 2}, kCpu).to_dtype(dtype);
+    EXPECT_EQ(left.matmul(right).to_dtype(DType::i64).to_vector<int64_t>(), wanted.to_dtype(DType::i64).to_vector<int64_t>())
+        << to_string(dtype);
+  }
+  EXPECT_EQ(code_of([] { (void)Tensor::ones({2, 3}, DType::i32, kCpu).matmul(Tensor::ones({2, 3}, DType::i32, kCpu)); }),
+            ErrorCode::shape_mismatch);
+  EXPECT_EQ(Tensor::ones({2, 0}, DType::i32, kCpu).matmul(Tensor::ones({0, 1}, DType::i32, kCpu)).to_vector<int>(), std::vector<int>(2, 0));
+}
+
+TEST(Reductions, SumInAnotherDTypeOfManyElements) {
+  const Tensor x = Tensor::full({300, 2, 1000}, 200, DType::u8, kCpu);
+  EXPECT_EQ(sum(x, {0, 1, 2}, DType::i64).to_vector<int64_t>(), std::vector<int64_t>(1, 120000000));
+  EXPECT_EQ(sum(x, {0, 1}, DType::i64).to_vector<int64_t>(), std::vector<int64_t>(1000, 120000));
+  EXPECT_EQ(sum(x, {2}, DType::i64, true).shape(), Shape({300, 2, 1}));
+  EXPECT_EQ(sum(x, {2}, DType::i64).to_vector<int64_t>(), std::vector<int64_t>(600, 200000));
+}
+
+TEST(Reductions, GradientsOfNormAndDeviationAreZeroWhereTheseAre) {
+  const Var x = Var::zeros({2, 3}, DType::f32, kCpu);
+  for (const Tensor& y : {x.tensor().norm(), x.tensor().std(1).sum(), x.tensor().atan2(x.tensor()).sum()}) {
+    EXPECT_THAT(backward(y)[x.tensor()].to_vector<float>(), Each(0));
+  }
 }
 
 TEST(Matmul, BatchesBroadcast) {

@@ -142,7 +142,8 @@ void binary_gradient(GradientContext& context) {
       return;
     case BinaryKind::floor_divide: context.give(0, g.zeros_like()); return context.give(1, g.zeros_like());
     case BinaryKind::atan2: {
-      const Tensor y = context.input(0), x = context.input(1), share = g / (y.sqr() + x.sqr());
+      const Tensor y = context.input(0), x = context.input(1), squares = y.sqr() + x.sqr();
+      const Tensor share = g / squares.masked_fill(squares.detach().eq(0.0), 1.0);  // at (0, 0) the gradient is 0
       if (context.wants(0)) context.give(0, share * x);
       if (context.wants(1)) context.give(1, (share * y).neg());
       return;

@@ -1,5 +1,6 @@
 #include "wick/tensor/ops/matmul.h"
 
+#include <algorithm>
 #include <array>
 
 #include <vector>
@@ -89,7 +90,50 @@ Tensor matmul(const Tensor& lhs, const Tensor& rhs) {
   return result;
 }
 
-Tensor Tensor::matmul(const Tensor& other) const { return wick::matmul(*this, other); }
+namespace {
+
+// How many digits of 16 bits the dtype's integers have.
+int digits_of(DType dtype) { return std::max(1, info(dtype).block_bytes / 2); }
+
+// Digit `place` of x in base 2^16, as f64; the highest digit carries the sign.
+Tensor digit(const Tensor& x, int place, int digits) {
+  constexpr double kBase = 65536;
+  Tensor rest = x.to_dtype(DType::i64);
+  for (int i = 0; i < place; ++i) rest = rest.floor_divide(kBase);
+  if (place + 1 < digits) rest = rest.remainder(kBase);
+  return rest.to_dtype(DType::f64);
+}
+
+// Integers in the arithmetic of f64, exact: digits of 16 bits are multiplied, and as many products added as f64 holds. The sums wrap
+// around, as those of two's complement do.
+Tensor integer_matmul(const Tensor& lhs, const Tensor& rhs) {
+  constexpr int64_t kMaxTerms = int64_t{1} << 20;
+  const bool fits = lhs.rank() >= 2 && rhs.rank() >= 2 && lhs.dim(-1) == rhs.dim(-2) && lhs.dim(-1) > 0;
+  if (!fits) return matmul(lhs.to_dtype(DType::f64), rhs.to_dtype(DType::f64)).to_dtype(lhs.dtype());  // zeros, or the error
+  const int64_t k = lhs.dim(-1);
+  const int left_digits = digits_of(lhs.dtype()), right_digits = digits_of(rhs.dtype());
+  Tensor sum;
+  for (int left = 0; left < left_digits; ++left) {
+    const Tensor left_digit = digit(lhs, left, left_digits);
+    for (int right = 0; right < right_digits && left + right < 4; ++right) {
+      const Tensor right_digit = digit(rhs, right, right_digits);
+      for (int64_t start = 0; start < k; start += kMaxTerms) {
+        const int64_t terms = std::min(kMaxTerms, k - start);
+        Tensor part = matmul(left_digit.narrow(-1, start, terms), right_digit.narrow(-2, start, terms)).to_dtype(DType::i64);
+        for (int i = 0; i < left + right; ++i) part = part * 65536.0;
+        sum = sum.defined() ? sum + part : part;
+      }
+    }
+  }
+  return sum.to_dtype(lhs.dtype());
+}
+
+}  // namespace
+
+Tensor Tensor::matmul(const Tensor& other) const {
+  const bool integers = defined() && other.defined() && is_integer(dtype()) && dtype() == other.dtype();
+  return integers ? integer_matmul(*this, other) : wick::matmul(*this, other);
+}
 
 Tensor Tensor::dot(const Tensor& other) const {
   check_assigned("dot", {{"the tensor", *this}, {"other", other}});

@@ -8,6 +8,7 @@
 #include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/op_rule.h"
+#include "wick/tensor/ops/reduce.h"
 #include "wick/tensor/ops/reference.h"
 
 namespace wick {
@@ -178,21 +179,61 @@ Tensor Tensor::mean_all() const { return reduce_all(ReduceKind::mean, *this); }
 Tensor Tensor::min_all() const { return reduce_all(ReduceKind::min, *this); }
 Tensor Tensor::max_all() const { return reduce_all(ReduceKind::max, *this); }
 
-Tensor Tensor::std(const Dims& dims) const { return variance("std", *this, dims, false).sqrt(); }
-Tensor Tensor::std_keepdim(const Dims& dims) const { return variance("std_keepdim", *this, dims, true).sqrt(); }
+Tensor root_of_squares(const Tensor& x) {
+  if (!x.is_tracked()) return x.sqrt();
+  const Tensor is_zero = x.detach().eq(0.0);
+  return is_zero.where_cond(x.zeros_like(), is_zero.where_cond(x.ones_like(), x).sqrt());
+}
+
+Tensor sum(const Tensor& x, const Dims& dims, DType dtype, bool keep) {
+  constexpr int64_t kConvertedElements = 1 << 17;  // the copy of a part stays in a core's cache
+  check_assigned("sum", x);
+  const std::vector<int> resolved = dims.resolve(x.shape(), "sum");
+  if (x.dtype() == dtype) return keep ? x.sum_keepdim(dims) : x.sum(dims);
+  if (x.elements() <= kConvertedElements || x.is_tracked() || x.rank() == 0) {
+    const Tensor converted = x.to_dtype(dtype);
+    return keep ? converted.sum_keepdim(dims) : converted.sum(dims);
+  }
+  int longest = 0;
+  for (int dim = 1; dim < x.rank(); ++dim) {
+    if (x.shape()[dim] > x.shape()[longest]) longest = dim;
+  }
+  const bool is_reduced = std::find(resolved.begin(), resolved.end(), longest) != resolved.end();
+  const int64_t extent = x.shape()[longest];
+  const int64_t step = std::max<int64_t>(1, kConvertedElements / (x.elements() / extent));
+  std::vector<Tensor> parts;
+  for (int64_t start = 0; start < extent; start += step) {
+    const Tensor part = x.narrow(longest, start, std::min(step, extent - start)).to_dtype(dtype).sum_keepdim(dims);
+    if (is_reduced && !parts.empty()) {
+      parts.front() = parts.front() + part;
+    } else {
+      parts.push_back(part);
+    }
+  }
+  const Tensor result = parts.size() == 1 ? parts.front() : Tensor::cat(parts, longest);
+  if (keep) return result;
+  std::vector<int64_t> extents;
+  for (int dim = 0; dim < x.rank(); ++dim) {
+    if (std::find(resolved.begin(), resolved.end(), dim) == resolved.end()) extents.push_back(x.shape()[dim]);
+  }
+  return result.reshape(Shape(std::span<const int64_t>(extents)));
+}
+
+Tensor Tensor::std(const Dims& dims) const { return root_of_squares(variance("std", *this, dims, false)); }
+Tensor Tensor::std_keepdim(const Dims& dims) const { return root_of_squares(variance("std_keepdim", *this, dims, true)); }
 Tensor Tensor::var_all() const {
   check_assigned("var_all", *this);
   return variance("var", flatten_all(), 0, false);
 }
 Tensor Tensor::std_all() const {
   check_assigned("std_all", *this);
-  return variance("std", flatten_all(), 0, false).sqrt();
+  return root_of_squares(variance("std", flatten_all(), 0, false));
 }
 
 Tensor Tensor::norm() const {
   check_assigned("norm", *this);
   if (!is_float(dtype())) fail(ErrorCode::unsupported, "norm: not defined for {}: {}", describe(), kFloatsOnly);
-  return sqr().sum_all().sqrt();
+  return root_of_squares(sqr().sum_all());
 }
 
 Tensor Tensor::log_sum_exp(const Dims& dims) const {
