@@ -116,10 +116,7 @@ T number_as(nb::handle object) {
 
 // Errors: OverflowError where an integer dtype does not hold the number.
 void check_fits(int64_t value, DType dtype) {
-  const int bits = 8 * wick::info(dtype).block_bytes;
-  const bool is_unsigned = dtype == DType::u8 || dtype == DType::u32;
-  const int64_t lowest = is_unsigned ? 0 : bits == 64 ? INT64_MIN : -(int64_t{1} << (bits - 1));
-  const int64_t highest = bits == 64 ? INT64_MAX : (int64_t{1} << (is_unsigned ? bits : bits - 1)) - 1;
+  const auto [lowest, highest] = integer_range(dtype);
   if (value < lowest || value > highest) {
     PyErr_Format(PyExc_OverflowError, "%lld does not fit into %s: %lld to %lld", static_cast<long long>(value),
                  std::string(to_string(dtype)).c_str(), static_cast<long long>(lowest), static_cast<long long>(highest));
@@ -206,12 +203,25 @@ std::string type_name(nb::handle object) {
   return nb::cast<std::string>(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(object.ptr()))).attr("__name__"));
 }
 
+std::pair<int64_t, int64_t> integer_range(DType dtype) {
+  const int bits = 8 * wick::info(dtype).block_bytes;
+  if (dtype == DType::u8 || dtype == DType::u32) return {0, (int64_t{1} << bits) - 1};
+  if (bits == 64) return {INT64_MIN, INT64_MAX};
+  return {-(int64_t{1} << (bits - 1)), (int64_t{1} << (bits - 1)) - 1};
+}
+
 int64_t index_value(nb::handle object) {
   const nb::object index = nb::steal(PyNumber_Index(object.ptr()));
   if (!index.is_valid()) nb::raise_python_error();
   const int64_t value = PyLong_AsLongLong(index.ptr());
   if (value == -1 && PyErr_Occurred() != nullptr) nb::raise_python_error();
   return value;
+}
+
+bool truth_of(nb::handle object) {
+  const int truth = PyObject_IsTrue(object.ptr());
+  if (truth < 0) nb::raise_python_error();
+  return truth == 1;
 }
 
 int dim_value(int64_t dim, const char* function) {

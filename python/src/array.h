@@ -137,8 +137,12 @@ Array call_view(const Array& self, Arguments... arguments) {
 [[nodiscard]] std::string type_name(nb::handle object);
 // Whether the object is a Python or NumPy number.
 [[nodiscard]] bool is_number(nb::handle object);
+// Whether Python takes the object for true. Errors: whatever __bool__ raises.
+[[nodiscard]] bool truth_of(nb::handle object);
 // Says that `what` cannot be this object.
 [[noreturn]] void refuse_value(nb::handle object, std::string_view what);
+// The smallest and the largest number of an integer dtype.
+[[nodiscard]] std::pair<int64_t, int64_t> integer_range(DType dtype);
 // The object as a T; `what` is its name in messages.
 template <class T>
 T value_as(nb::handle object, std::string_view what) {
@@ -169,6 +173,7 @@ void bind_errors(nb::module_& module);
 void bind_device(nb::module_& module);
 void bind_tensor(nb::module_& module, nb::class_<Array>& tensor);
 void bind_operators(nb::class_<Array>& tensor);
+void bind_inplace(nb::class_<Array>& tensor);
 void bind_bits(nb::module_& module, nb::class_<Array>& tensor);
 void bind_elementwise(nb::class_<Array>& tensor);
 void bind_reductions(nb::class_<Array>& tensor);
@@ -186,6 +191,9 @@ void bind_tokenizer(nb::module_& module);
 void bind_model(nb::module_& module);
 void bind_kernels(nb::module_& module);
 void bind_gguf(nb::module_& module, nb::class_<Array>& tensor);
+
+// Writes the source, broadcast, over the elements of a view (indexing.cpp). Errors: as Tensor::slice_set.
+void write_view(const Tensor& view, const Tensor& source);
 
 // Memory of another library as a tensor (exchange.cpp); without a value for `copy` it is copied only where it cannot be shared. None where
 // the object offers no memory. Errors: with `copy` false BufferError for memory that cannot be shared.

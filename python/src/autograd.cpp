@@ -152,6 +152,9 @@ void bind_autograd(nb::module_& module, nb::class_<Array>& tensor) {
           },
           nb::for_setter(nb::arg("gradient").none()), nb::for_getter(nb::sig("def grad(self) -> Tensor | None")),
           nb::for_setter(nb::sig("def grad(self, gradient: Tensor | None, /) -> None")))
+      .def(
+          "__deepcopy__", [](const nb::object& self, nb::handle) { return self.type()(self.attr("detach")().attr("copy")()); },
+          nb::arg("memo"), nb::sig("def __deepcopy__(self, memo: typing.Any) -> Var"))
       .def("__reduce__", [](const nb::object& self) { return nb::make_tuple(self.type(), nb::make_tuple(self.attr("detach")())); });
   bind_scopes(module);
 }

@@ -1,4 +1,5 @@
 // Functions of the module that make tensors, and those of several tensors.
+#include <fmt/format.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -47,7 +48,28 @@ Array arange(nb::handle start, nb::handle end, nb::handle step, nb::handle dtype
   const double first = has_end ? number(start) : 0;
   const double last = number(has_end ? end : start);
   const double by = number(step);
+  if (whole && kind.dtype == DType::i64 && !kind.boolean) {  // f64 does not hold every i64
+    const int64_t begin = has_end ? index_value(start) : 0, limit = index_value(has_end ? end : start), by_whole = index_value(step);
+    if (by_whole == 0) throw nb::value_error("arange: step must not be 0");
+    const bool up = by_whole > 0;
+    const bool any = up ? begin < limit : begin > limit;
+    const uint64_t distance =
+        up ? static_cast<uint64_t>(limit) - static_cast<uint64_t>(begin) : static_cast<uint64_t>(begin) - static_cast<uint64_t>(limit);
+    const uint64_t size = up ? static_cast<uint64_t>(by_whole) : 0 - static_cast<uint64_t>(by_whole);
+    const auto elements = any ? static_cast<double>((distance - 1) / size + 1) : 0.0;
+    return unlocked([&] {
+      const Tensor places = Tensor::arange(0, elements, 1, DType::i64, where);
+      if (begin == 0 && by_whole == 1) return Array{places};
+      const auto scalar = [&](int64_t value) { return Tensor::from_vector<int64_t>({value}, {}, where); };
+      return Array{places.mul(scalar(by_whole)).add(scalar(begin))};
+    });
+  }
   return unlocked([&] { return Array{Tensor::arange(first, last, by, kind.dtype, where)}; });
+}
+
+// zeros(2, 3): a second int is no dtype but an extent, which the function of several ints takes.
+void refuse_extent(nb::handle dtype) {
+  if (PyLong_Check(dtype.ptr())) throw nb::next_overload();
 }
 
 // asarray(copy=False).
@@ -105,6 +127,26 @@ nb::list meshgrid(const nb::args& vectors, bool xy) {
   return list;
 }
 
+// The same functions with the extents as arguments: zeros(2, 3).
+void bind_of_extents(nb::module_& module, const char* name, const char* signature) {
+  const std::string function = name;
+  module.def(
+      name,
+      [function](const nb::args& shape, nb::handle dtype, nb::handle device) {
+        for (const nb::handle extent : shape) {
+          if (!PyIndex_Check(extent.ptr())) {
+            throw nb::type_error(
+                fmt::format("{}: expected a shape, or its extents as ints, got {}", function, wick_python::type_name(extent)).c_str());
+          }
+        }
+        return nb::module_::import_("wick._wick").attr(function.c_str())(nb::borrow<nb::tuple>(shape), dtype, device);
+      },
+      nb::arg("shape"), nb::kw_only(), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(), nb::sig(signature));
+}
+
+#define WICK_EXTENTS_SIGNATURE(name) \
+  "def " name "(*shape: int, dtype: DType | str | None = None, device: Device | str | None = None) -> Tensor"
+
 #define WICK_SIGNATURE(name)                                                                                               \
   "def " name                                                                                                              \
   "(shape: int | collections.abc.Sequence[int], dtype: DType | str | None = None, device: Device | str | None = None) -> " \
@@ -116,18 +158,21 @@ void bind_filled(nb::module_& module) {
   module.def(
       "zeros",
       [](nb::handle shape, nb::handle kind, nb::handle where) {
+        refuse_extent(kind);
         return filled(shape, 0, kind_or(kind, default_kind(), "zeros"), where, "zeros");
       },
       nb::arg("shape"), dtype, device, nb::sig(WICK_SIGNATURE("zeros")));
   module.def(
       "ones",
       [](nb::handle shape, nb::handle kind, nb::handle where) {
+        refuse_extent(kind);
         return filled(shape, 1, kind_or(kind, default_kind(), "ones"), where, "ones");
       },
       nb::arg("shape"), dtype, device, nb::sig(WICK_SIGNATURE("ones")));
   module.def(
       "empty",
       [](nb::handle shape, nb::handle kind, nb::handle where) {
+        refuse_extent(kind);
         const Kind wanted = kind_or(kind, default_kind(), "empty");
         const Shape extents = shape_of(shape, "empty");
         const Device at = device_of(where, "empty");
@@ -140,6 +185,7 @@ void bind_filled(nb::module_& module) {
   module.def(
       "rand",
       [](nb::handle shape, nb::handle kind, nb::handle where, double low, double high) {
+        refuse_extent(kind);
         return random(shape, kind, where, low, high, false);
       },
       nb::arg("shape"), dtype, device, nb::kw_only(), nb::arg("low") = 0.0, nb::arg("high") = 1.0,
@@ -149,12 +195,18 @@ void bind_filled(nb::module_& module) {
   module.def(
       "randn",
       [](nb::handle shape, nb::handle kind, nb::handle where, double mean, double deviation) {
+        refuse_extent(kind);
         return random(shape, kind, where, mean, deviation, true);
       },
       nb::arg("shape"), dtype, device, nb::kw_only(), nb::arg("mean") = 0.0, nb::arg("std") = 1.0,
       nb::sig("def randn(shape: int | collections.abc.Sequence[int], dtype: DType | str | None = None, device: Device | str | None = None, "
               "*, mean: float = 0.0, std: float = 1.0) -> Tensor"),
       "Normal, from the device's stream (manual_seed, Device.set_seed).");
+  bind_of_extents(module, "zeros", WICK_EXTENTS_SIGNATURE("zeros"));
+  bind_of_extents(module, "ones", WICK_EXTENTS_SIGNATURE("ones"));
+  bind_of_extents(module, "empty", WICK_EXTENTS_SIGNATURE("empty"));
+  bind_of_extents(module, "rand", WICK_EXTENTS_SIGNATURE("rand"));
+  bind_of_extents(module, "randn", WICK_EXTENTS_SIGNATURE("randn"));
   module.def("zeros_like", [](const Array& x) { return unlocked([&] { return Array{x.t.zeros_like(), x.boolean}; }); }, nb::arg("x"));
   module.def("ones_like", [](const Array& x) { return unlocked([&] { return Array{x.t.ones_like(), x.boolean}; }); }, nb::arg("x"));
   module.def("empty_like", [](const Array& x) { return unlocked([&] { return Array{x.t.empty_like(), x.boolean}; }); }, nb::arg("x"));

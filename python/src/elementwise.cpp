@@ -1,5 +1,9 @@
 // Functions of each element.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+
+#include <cmath>
+#include <limits>
 
 #include "array.h"
 #include "wick/nn/activation.h"
@@ -38,22 +42,73 @@ Array logical_with(const Array& self, nb::handle other) {
 
 using Binary = Tensor (Tensor::*)(const Tensor&) const;
 
+// Whether a bound of integers is beyond all numbers of the dtype, so that it changes nothing.
+bool is_beyond(nb::handle bound, DType dtype, bool is_low) {
+  if (!PyLong_Check(bound.ptr()) || !wick::is_integer(dtype)) return false;
+  int overflow = 0;
+  const int64_t value = PyLong_AsLongLongAndOverflow(bound.ptr(), &overflow);
+  const auto [lowest, highest] = integer_range(dtype);
+  return is_low ? overflow < 0 || (overflow == 0 && value < lowest) : overflow > 0 || (overflow == 0 && value > highest);
+}
+
+// The dtype is promoted as by arithmetic: integers with a bound that is a float become floats, bool becomes i64.
 Array clamp(const Array& self, nb::handle low, nb::handle high) {
-  const auto bound = [&](nb::handle value, const char* name) { return operand_of(value, self, name).t; };
-  Tensor result = self.t;
-  if (!low.is_none()) {
-    const Tensor least = bound(low, "clamp: min");
-    result = unlocked([&] { return result.maximum(least.to_dtype(result.dtype())); });
-  }
-  if (!high.is_none()) {
-    const Tensor most = bound(high, "clamp: max");
-    result = unlocked([&] { return result.minimum(most.to_dtype(result.dtype())); });
-  }
-  return {result};
+  Array result = self;
+  const auto apply = [&](nb::handle value, bool is_low) {
+    if (value.is_none()) return;
+    if (result.boolean && PyLong_Check(value.ptr())) result = convert(result, {DType::i64});
+    if (is_beyond(value, result.t.dtype(), is_low)) return;
+    const Array bound = operand_of(value, result, is_low ? "clamp: min" : "clamp: max");
+    const Kind kind = promote(result.kind(), bound.kind());
+    result = unlocked([&] {
+      const Tensor x = as_kind(result, kind), y = as_kind(bound, kind);
+      if (x.is_tracked() && !y.is_tracked()) {  // the gradient flows where x is inside of the bound, not on it
+        return Array{(is_low ? x.gt(y) : x.lt(y)).where_cond(x, (is_low ? x.maximum(y) : x.minimum(y)).detach())};
+      }
+      return Array{is_low ? x.maximum(y) : x.minimum(y), kind.boolean};
+    });
+  };
+  apply(low, true);
+  apply(high, false);
+  return result;
+}
+
+// Halves to the even neighbour: where x lies halfway, twice the nearest of x / 2.
+Tensor round_even(const Tensor& x) {
+  if (!wick::is_float(x.dtype()) || x.elements() == 0) return x.round();
+  const Tensor is_half = (x - x.trunc()).abs().eq(0.5);
+  return is_half.where_cond((x * 0.5).round() * 2.0, x.round());
 }
 
 Array round_to(const Array& self, int decimals) {
-  return unlocked([&] { return Array{decimals == 0 ? self.t.round() : self.t.round_to(decimals)}; });
+  return unlocked([&] {
+    if (decimals == 0 || !wick::is_float(self.t.dtype())) return Array{decimals == 0 ? round_even(self.t) : self.t.round_to(decimals)};
+    const double scale = std::pow(10.0, std::abs(decimals));
+    if (decimals > 0) return Array{round_even(self.t * scale) / scale};
+    return Array{round_even(self.t / scale) * scale};
+  });
+}
+
+Array gelu(const Array& self, const std::string& approximate) {
+  if (approximate != "none" && approximate != "tanh") {
+    throw nb::value_error(("gelu: approximate is 'none' or 'tanh', not '" + approximate + "'").c_str());
+  }
+  return approximate == "tanh" ? of_floats<&Tensor::gelu>(self) : of_floats<&Tensor::gelu_erf>(self);
+}
+
+Array nan_to_num(const Array& self, double nan, std::optional<double> high, std::optional<double> low) {
+  if (!wick::is_float(self.t.dtype())) return self;
+  return unlocked([&] {
+    const Tensor x = self.t;
+    const double largest = x.dtype() == DType::f64    ? std::numeric_limits<double>::max()
+                           : x.dtype() == DType::f16  ? 65504.0
+                           : x.dtype() == DType::bf16 ? 3.3895313892515355e38
+                                                      : static_cast<double>(std::numeric_limits<float>::max());
+    const Tensor infinite = x.isinf();
+    Tensor result = x.masked_fill(x.isnan(), nan);
+    result = result.masked_fill(infinite.logical_and(x.gt(0.0)), high.value_or(largest));
+    return Array{result.masked_fill(infinite.logical_and(x.lt(0.0)), low.value_or(-largest))};
+  });
 }
 
 Array where_method(const Array& condition, nb::handle on_true, nb::handle on_false) {
@@ -94,7 +149,8 @@ void bind_float_functions(nb::class_<Array>& tensor) {
       .def("erf", &of_floats<&Tensor::erf>)
       .def("sigmoid", &of_floats<&Tensor::sigmoid>)
       .def("silu", &of_floats<&Tensor::silu>, "x · sigmoid(x)")
-      .def("gelu", &of_floats<&Tensor::gelu>, "By the approximation with tanh.")
+      .def("gelu", &gelu, nb::arg("approximate") = "none",
+           "x / 2 · (1 + erf(x / √2)); with approximate='tanh' by the approximation with tanh.")
       .def("gelu_erf", &of_floats<&Tensor::gelu_erf>, "x / 2 · (1 + erf(x / √2))");
 }
 
@@ -107,7 +163,8 @@ void bind_elementwise(nb::class_<Array>& tensor) {
       .def("sign", &call<&Tensor::sign>)
       .def("floor", &call<&Tensor::floor>)
       .def("ceil", &call<&Tensor::ceil>)
-      .def("round", &round_to, nb::arg("decimals") = 0, "Halves away from zero.")
+      .def("round", &round_to, nb::arg("decimals") = 0, "Halves to the even neighbour.")
+      .def("_round_half_away", &call<&Tensor::round>)
       .def("trunc", &call<&Tensor::trunc>)
       .def("sqr", &call<&Tensor::sqr>, "x²")
       .def("relu", &call<&Tensor::relu>)
@@ -124,6 +181,12 @@ void bind_elementwise(nb::class_<Array>& tensor) {
           "elu", [](const Array& self, double alpha) { return unlocked([&] { return Array{self.t.elu(alpha)}; }); }, nb::arg("alpha") = 1.0)
       .def("clamp", &clamp, nb::arg("min") = nb::none(), nb::arg("max") = nb::none(),
            nb::sig("def clamp(self, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor"))
+      .def("clip", &clamp, nb::arg("min") = nb::none(), nb::arg("max") = nb::none(),
+           nb::sig("def clip(self, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor"))
+      .def("nan_to_num", &nan_to_num, nb::arg("nan") = 0.0, nb::arg("posinf") = nb::none(), nb::arg("neginf") = nb::none(),
+           "NaN becomes nan; infinities become posinf and neginf, by default the dtype's largest numbers.")
+      .def("square", &call<&Tensor::sqr>)
+      .def("reciprocal", &of_floats<&Tensor::recip>)
       .def("fmod", &with_tensor<static_cast<Binary>(&Tensor::fmod)>, nb::arg("other"),
            nb::sig("def fmod(self, other: TensorLike) -> Tensor"))
       .def("atan2", &with_tensor<&Tensor::atan2>, nb::arg("other"), nb::sig("def atan2(self, other: TensorLike) -> Tensor"))

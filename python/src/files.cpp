@@ -43,8 +43,20 @@ nb::object load_tensors(const std::filesystem::path& path, nb::handle device) {
 
 void save_tensors(const nb::dict& dict, const std::filesystem::path& path) {
   const wick::NamedTensors tensors = named_tensors(dict);
+  const std::string suffix = path.extension().string();
+  if (suffix == ".npy" && tensors.size() != 1) {
+    throw nb::value_error(("save_tensors: " + path.string() + ": .npy holds one tensor, not " + std::to_string(tensors.size()) +
+                           "; save them as .npz or .safetensors")
+                              .c_str());
+  }
+  if (suffix == ".pt" || suffix == ".pth" || suffix == ".bin") {
+    throw nb::value_error(
+        ("save_tensors: " + path.string() + ": PyTorch files are read, not written; save as .safetensors, .npz or .npy").c_str());
+  }
   unlocked([&] {
-    if (path.extension() == ".npz") {
+    if (suffix == ".npy") {
+      wick::write_npy(tensors.begin()->second, path);
+    } else if (suffix == ".npz") {
       wick::write_npz(tensors, path);
     } else {
       wick::save_safetensors(tensors, path);
@@ -77,7 +89,8 @@ void bind_files(nb::module_& module) {
              nb::sig("def load_tensors(path: str | os.PathLike[str], device: Device | str | None = None) -> dict[str, Tensor]"),
              "The tensors of a .safetensors file (an index, a folder), .npz, .npy, .pt or .pth, by name. Nothing of a file is run.");
   module.def("save_tensors", &save_tensors, nb::arg("tensors"), nb::arg("path"),
-             nb::sig("def save_tensors(tensors: dict[str, Tensor], path: str | os.PathLike[str]) -> None"), "As .safetensors, or .npz.");
+             nb::sig("def save_tensors(tensors: dict[str, Tensor], path: str | os.PathLike[str]) -> None"),
+             "As .npz or .npy by the name's end, else as .safetensors.");
   module.def("_find_model", &find_model, nb::arg("named"));
   module.def("_run_command", &run_command, nb::arg("arguments"));
 }

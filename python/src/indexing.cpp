@@ -275,15 +275,6 @@ Array get_item(const Array& self, nb::handle index) {
   });
 }
 
-void write_view(const Tensor& view, const Tensor& source) {
-  const Tensor whole = source.broadcast_to(view.shape());
-  if (view.rank() == 0) {
-    view.unsqueeze(0).slice_set(whole.unsqueeze(0), 0, 0);
-  } else {
-    view.slice_set(whole, 0, 0);
-  }
-}
-
 Tensor without_leading_ones(Tensor source, int rank) {
   while (source.rank() > rank && source.shape()[0] == 1) source = source.squeeze(0);
   return source;
@@ -298,10 +289,11 @@ void set_item(const Array& self, nb::handle index, nb::handle value) {
       return;
     }
     const Flattened flat = flatten(selection);
-    const Tensor rows = as_rows(flat).contiguous();
+    const Tensor rows = as_rows(flat);
     // The source in the order of the rows: the inverse of what in_numpy_order does to a result.
-    const Tensor shaped = rows.index_select(flat.places, 0).reshape(joined(flat.chosen.dims(), rows.dims().subspan(1)));
-    const Tensor target = in_numpy_order(shaped, selection, flat.chosen.rank());
+    const Shape shape = joined(flat.chosen.dims(), rows.dims().subspan(1));
+    const Tensor target =
+        in_numpy_order(Tensor::zeros({}, self.t.dtype(), self.t.device()).broadcast_to(shape), selection, flat.chosen.rank());
     const Tensor whole = without_leading_ones(source.t, target.rank()).broadcast_to(target.shape());
     const int front = selection.adjacent && selection.arrays.front().dim > 0 ? selection.arrays.front().dim : 0;
     std::vector<int> back;
@@ -315,11 +307,24 @@ void set_item(const Array& self, nb::handle index, nb::handle value) {
     std::vector<int64_t> ones(static_cast<size_t>(values.rank()), 1);
     ones[0] = count[0];
     const Tensor ids = flat.places.reshape(Shape(std::span<const int64_t>(ones))).broadcast_to(source_shape).contiguous();
-    write_view(flat.permuted, rows.scatter(ids, values, 0).reshape(flat.permuted.shape()));
+    if (rows.storage() == self.t.storage()) {  // a view: written in place
+      rows.scatter_set(ids, values, 0);
+    } else {
+      write_view(flat.permuted, rows.scatter(ids, values, 0).reshape(flat.permuted.shape()));
+    }
   });
 }
 
 }  // namespace
+
+void write_view(const Tensor& view, const Tensor& source) {
+  const Tensor whole = source.broadcast_to(view.shape());
+  if (view.rank() == 0) {
+    view.unsqueeze(0).slice_set(whole.unsqueeze(0), 0, 0);
+  } else {
+    view.slice_set(whole, 0, 0);
+  }
+}
 
 void bind_indexing(nb::class_<Array>& tensor) {
   tensor.def("__getitem__", &get_item, nb::arg("index").none(), nb::sig("def __getitem__(self, index: typing.Any, /) -> Tensor"))

@@ -17,6 +17,7 @@ NB_MODULE(_wick, module) {
   nb::class_<Array> tensor(module, "Tensor", "An n-dimensional array on one device. Views share its elements.");
   bind_tensor(module, tensor);
   bind_operators(tensor);
+  bind_inplace(tensor);
   bind_bits(module, tensor);
   bind_elementwise(tensor);
   bind_reductions(tensor);

@@ -32,6 +32,16 @@ void activation(nb::module_& module, const char* name, Function function) {
   module.def(name, [function](const Array& x) { return unlocked([&] { return Array{function(x.t)}; }); }, nb::arg("x"));
 }
 
+enum class Causal { no, lower_right, upper_left };
+
+Causal causal_of(nb::handle causal) {
+  if (!PyUnicode_Check(causal.ptr())) return truth_of(causal) ? Causal::lower_right : Causal::no;
+  const auto name = nb::cast<std::string>(causal);
+  if (name == "lower_right") return Causal::lower_right;
+  if (name == "upper_left") return Causal::upper_left;
+  throw nb::value_error(("scaled_dot_product_attention: causal is True, False, 'lower_right' or 'upper_left', not '" + name + "'").c_str());
+}
+
 void bind_functional(nb::module_& module) {
   loss(module, "cross_entropy", nn::cross_entropy, "The mean of -log softmax(x)[target]: logits [batch, classes], classes [batch].");
   loss(module, "nll_loss", nn::nll, "The same of log-probabilities.");
@@ -57,16 +67,22 @@ void bind_functional(nb::module_& module) {
       nb::arg("x"), nb::arg("weight"), nb::arg("bias") = nb::none(), "x · weightᵀ + bias; weight [out, in], float or quantized.");
   module.def(
       "layer_norm",
-      [](const Array& x, const Array& weight, const Array& bias, float epsilon) {
-        return unlocked([&] { return Array{wick::layer_norm(x.t, weight.t, bias.t, epsilon)}; });
+      [](const Array& x, const Array& weight, const Array& bias, double epsilon) {
+        return unlocked([&] {
+          if (x.t.dtype() == DType::f64) return Array{nn::layer_norm_slow(x.t, weight.t, bias.t, epsilon)};
+          return Array{wick::layer_norm(x.t, weight.t, bias.t, static_cast<float>(epsilon))};
+        });
       },
-      nb::arg("x"), nb::arg("weight"), nb::arg("bias"), nb::arg("eps") = 1e-5F);
+      nb::arg("x"), nb::arg("weight"), nb::arg("bias"), nb::arg("eps") = 1e-5);
   module.def(
       "rms_norm",
-      [](const Array& x, const Array& weight, float epsilon) {
-        return unlocked([&] { return Array{wick::rms_norm(x.t, weight.t, epsilon)}; });
+      [](const Array& x, const Array& weight, double epsilon) {
+        return unlocked([&] {
+          if (x.t.dtype() == DType::f64) return Array{nn::rms_norm_slow(x.t, weight.t, epsilon)};
+          return Array{wick::rms_norm(x.t, weight.t, static_cast<float>(epsilon))};
+        });
       },
-      nb::arg("x"), nb::arg("weight"), nb::arg("eps") = 1e-5F);
+      nb::arg("x"), nb::arg("weight"), nb::arg("eps") = 1e-5);
   module.def(
       "group_norm",
       [](const Array& x, int64_t groups, const Array& weight, const Array& bias, double epsilon) {
@@ -78,14 +94,34 @@ void bind_functional(nb::module_& module) {
       nb::arg("p") = 0.5, "Elements at random become 0, the others grow by 1 / (1 - p).");
   module.def(
       "scaled_dot_product_attention",
-      [](const Array& query, const Array& key, const Array& value, bool causal, double scale, const std::optional<Array>& mask,
+      [](const Array& query, const Array& key, const Array& value, nb::handle causal, double scale, const std::optional<Array>& mask,
          int64_t window, double softcap) {
-        nn::AttentionOptions options{.scale = scale, .causal = causal, .window = window, .softcap = softcap, .mask = optional_tensor(mask)};
-        return unlocked([&] { return Array{nn::scaled_dot_product_attention(query.t, key.t, value.t, options)}; });
+        const Causal form = causal_of(causal);
+        nn::AttentionOptions options{
+            .scale = scale, .causal = form != Causal::no, .window = window, .softcap = softcap, .mask = optional_tensor(mask)};
+        return unlocked([&] {
+          Tensor k = key.t, v = value.t;
+          const int64_t queries = query.t.dim(-2), keys = k.dim(-2);
+          if (form == Causal::upper_left && queries > keys) {
+            throw nb::value_error("scaled_dot_product_attention: causal='upper_left' needs as many keys as queries, or more");
+          }
+          if (form == Causal::upper_left && queries < keys) {  // no query sees the keys beyond the last query's place
+            k = k.narrow(-2, 0, queries);
+            v = v.narrow(-2, 0, queries);
+            if (options.mask && options.mask->dim(-1) == keys) options.mask = options.mask->narrow(-1, 0, queries);
+          }
+          return Array{nn::scaled_dot_product_attention(query.t, k, v, options)};
+        });
       },
       nb::arg("query"), nb::arg("key"), nb::arg("value"), nb::kw_only(), nb::arg("causal") = false, nb::arg("scale") = 0.0,
       nb::arg("mask") = nb::none(), nb::arg("window") = 0, nb::arg("softcap") = 0.0,
-      "query [batch, heads, tokens, head_dim], key and value [batch, kv_heads, positions, head_dim]; scale 0: 1 / √head_dim.");
+      nb::sig(
+          "def scaled_dot_product_attention(query: wick._wick.Tensor, key: wick._wick.Tensor, value: wick._wick.Tensor, *, causal: bool "
+          "| str = False, scale: float = 0.0, mask: wick._wick.Tensor | None = None, window: int = 0, softcap: float = 0.0) -> "
+          "wick._wick.Tensor"),
+      "query [batch, heads, tokens, head_dim], key and value [batch, kv_heads, positions, head_dim]; scale 0: 1 / √head_dim. With fewer "
+      "queries than keys, causal=True ('lower_right') takes the queries for the last positions, as a KV cache has them; 'upper_left' for "
+      "the first ones, as PyTorch's is_causal does.");
   module.def(
       "rope",
       [](const Array& x, const Array& cos, const Array& sin) { return unlocked([&] { return Array{nn::rope(x.t, cos.t, sin.t)}; }); },

@@ -71,6 +71,14 @@ Array apply(const Arithmetic& op, const Array& lhs, const Array& rhs) {
   return run(lhs, rhs, op.function);
 }
 
+// What a number beside the tensor is an operand of: integers are divided as floats.
+template <const Arithmetic& kOp>
+Array beside_number(const Array& self, nb::handle other) {
+  if (std::string_view(kOp.name) == "div" && wick::is_integer(self.t.dtype()) && is_number(other))
+    return convert(self, {wick::default_dtype()});
+  return self;
+}
+
 template <const Arithmetic& kOp>
 nb::object forward(const Array& self, nb::handle other) {
   if constexpr (kOp.with_number != nullptr) {
@@ -81,8 +89,9 @@ nb::object forward(const Array& self, nb::handle other) {
   }
   if (nb::isinstance<Array>(other) && nb::inst_ready(other)) [[likely]]
     return nb::cast(apply(kOp, self, *nb::inst_ptr<Array>(other)));
-  const std::optional<Array> operand = try_operand(other, self, kOp.name);
-  return operand ? nb::cast(apply(kOp, self, *operand)) : not_implemented();
+  const Array left = beside_number<kOp>(self, other);
+  const std::optional<Array> operand = try_operand(other, left, kOp.name);
+  return operand ? nb::cast(apply(kOp, left, *operand)) : not_implemented();
 }
 
 template <const Arithmetic& kOp>
@@ -93,8 +102,9 @@ nb::object reflected(const Array& self, nb::handle other) {
       return nb::cast(unlocked([&] { return Array{kOp.number_with(self.t, number)}; }));
     }
   }
-  const std::optional<Array> operand = try_operand(other, self, kOp.name);
-  return operand ? nb::cast(apply(kOp, *operand, self)) : not_implemented();
+  const Array right = beside_number<kOp>(self, other);
+  const std::optional<Array> operand = try_operand(other, right, kOp.name);
+  return operand ? nb::cast(apply(kOp, *operand, right)) : not_implemented();
 }
 
 constexpr Arithmetic kAdd = {
@@ -196,7 +206,6 @@ nb::object named(const Array& self, nb::handle other) {
 }  // namespace
 
 void bind_operators(nb::class_<Array>& tensor) {
-  tensor.attr("__array_ufunc__") = nb::none();  // NumPy's arrays leave operators to the tensor
   WICK_OPERATOR(kAdd, "add", "radd");
   WICK_OPERATOR(kSub, "sub", "rsub");
   WICK_OPERATOR(kMul, "mul", "rmul");

@@ -2,7 +2,10 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 
+#include <cmath>
+
 #include "array.h"
+#include "wick/tensor/ops/reduce.h"
 
 namespace wick_python {
 namespace {
@@ -12,11 +15,27 @@ using Reduce = Tensor (Tensor::*)(const wick::Dims&) const;
 // What a reduction makes of bool and of integers.
 enum class Result { same, whole, floats, boolean };
 
+// The dtype of sums and products: i64 of bool and of integers that i64 holds, as in PyTorch and NumPy. u32 stays: there is no u64.
+Kind kind_of_sums(Kind kind) { return wick::is_integer(kind.dtype) && kind.dtype != DType::u32 ? Kind{DType::i64} : kind; }
+
 Array operand(const Array& self, Result result) {
-  if (result == Result::whole && self.boolean) return {self.t.to_dtype(DType::i64)};
+  if (result == Result::whole) return {as_kind(self, kind_of_sums(self.kind()))};
   if (result == Result::floats && wick::is_integer(self.t.dtype())) return {self.t.to_dtype(wick::default_dtype())};
   return self;
 }
+
+// The arguments of reductions: PyTorch's dim and keepdim, or NumPy's axis and keepdims.
+struct ReduceArguments {
+  nb::handle dim;
+  bool keep = false;
+
+  ReduceArguments(nb::handle dim_, nb::handle keepdim, nb::handle axis, nb::handle keepdims, nb::handle out, const char* function) {
+    if (!dim_.is_none() && !axis.is_none()) throw nb::type_error((std::string(function) + ": give dim or axis, not both").c_str());
+    if (!out.is_none()) throw nb::type_error((std::string(function) + ": out is not supported; assign the result").c_str());
+    dim = dim_.is_none() ? axis : dim_;
+    keep = truth_of(keepdims.is_none() ? keepdim : keepdims);
+  }
+};
 
 template <Reduce kReduce, Reduce kKeep, Result kResult>
 Array reduce(const Array& self, nb::handle dim, bool keepdim) {
@@ -26,6 +45,25 @@ Array reduce(const Array& self, nb::handle dim, bool keepdim) {
     const bool boolean = kResult == Result::boolean || (kResult == Result::same && self.boolean);
     return Array{keepdim ? (x.t.*kKeep)(dims) : (x.t.*kReduce)(dims), boolean};
   });
+}
+
+Array sum(const Array& self, nb::handle dim, bool keepdim, nb::handle dtype) {
+  const wick::Dims dims = dims_of(dim, self.t, "sum");
+  const Kind kind = kind_or(dtype, kind_of_sums(self.kind()), "sum");
+  return unlocked([&] {
+    if (kind.boolean) return Array{keepdim ? self.t.any_keepdim(dims) : self.t.any(dims), true};
+    return Array{wick::sum(self.t, dims, kind.dtype, keepdim)};
+  });
+}
+
+// With a dtype the elements are converted first.
+template <Reduce kReduce, Reduce kKeep, Result kResult>
+Array reduce_as(const Array& self, nb::handle dim, bool keepdim, nb::handle dtype) {
+  if constexpr (kReduce == static_cast<Reduce>(&Tensor::sum)) {
+    return sum(self, dim, keepdim, dtype);
+  } else {
+    return reduce<kReduce, kKeep, kResult>(dtype.is_none() ? self : convert(self, kind_of(dtype, "reduce")), dim, keepdim);
+  }
 }
 
 // Of all elements where there is no dimension, as NumPy has it.
@@ -54,7 +92,7 @@ Array variance(const Array& self, nb::handle dim, bool keepdim, int64_t correcti
     int64_t count = 1;
     for (const int d : dims.resolve(x.shape(), "var")) count *= x.shape()[d];
     const Tensor result = total / static_cast<double>(count - correction);
-    return Array{root ? result.sqrt() : result};
+    return Array{root ? wick::root_of_squares(result) : result};
   });
 }
 
@@ -67,16 +105,60 @@ nb::object extreme(const Array& self, nb::handle dim, bool keepdim, bool largest
   return nb::cast(reduce<&Tensor::min, &Tensor::min_keepdim, Result::same>(self, dim, keepdim));
 }
 
+Array log_sum_exp(const Array& self, nb::handle dim, bool keepdim) {
+  const wick::Dims dims = dims_of(dim, self.t, "log_sum_exp");
+  return unlocked([&] {
+    const Tensor result = self.t.log_sum_exp(dims);
+    return Array{keepdim ? result.reshape(self.t.max_keepdim(dims).shape()) : result};
+  });
+}
+
+Array norm(const Array& self, double p, nb::handle dim, bool keepdim) {
+  const wick::Dims dims = dims_of(dim, self.t, "norm");
+  return unlocked([&] {
+    const Tensor x = self.t;
+    const auto total = [&](const Tensor& terms) { return keepdim ? terms.sum_keepdim(dims) : terms.sum(dims); };
+    if (p == 2) return Array{wick::is_float(x.dtype()) ? wick::root_of_squares(total(x.sqr())) : x.norm()};
+    if (p == 1) return Array{total(x.abs())};
+    if (p == 0) return Array{total(x.ne(0.0).to_dtype(x.dtype()))};
+    if (std::isinf(p)) {
+      const Tensor size = x.abs();
+      if (p > 0) return Array{keepdim ? size.max_keepdim(dims) : size.max(dims)};
+      return Array{keepdim ? size.min_keepdim(dims) : size.min(dims)};
+    }
+    const Tensor sum = total(x.abs().powf(p));
+    const Tensor is_zero = sum.detach().eq(0.0);  // the gradient there is 0
+    return Array{is_zero.where_cond(sum.zeros_like(), is_zero.where_cond(sum.ones_like(), sum).powf(1 / p))};
+  });
+}
+
+// Sums or products up to each element; without a dimension those of all elements in row-major order, as NumPy has it.
+template <auto kMethod>
+Array running(const Array& self, std::optional<int> dim, nb::handle dtype, std::optional<int> axis, nb::handle out) {
+  if (!out.is_none()) throw nb::type_error("out is not supported; assign the result");
+  if (dim && axis) throw nb::type_error("give dim or axis, not both");
+  const Array x = convert(self, kind_or(dtype, kind_of_sums(self.kind()), "dtype"));
+  const std::optional<int> over = dim ? dim : axis;
+  return unlocked([&] { return Array{over ? (x.t.*kMethod)(*over) : (x.t.flatten_all().*kMethod)(0)}; });
+}
+
 // clang-format off
-#define WICK_REDUCTION(name, result, doc)                                                                                           \
-  tensor.def(#name, &reduce<static_cast<Reduce>(&Tensor::name), &Tensor::name##_keepdim, result>, nb::arg("dim") = nb::none(),  \
-             nb::arg("keepdim") = false,                                                                                        \
-             nb::sig("def " #name "(self, dim: int | collections.abc.Sequence[int] | None = None, keepdim: bool = False) -> Tensor"), doc)      \
+#define WICK_REDUCTION(name, result, doc)                                                                                       \
+  tensor.def(#name, [](const Array& self, nb::handle dim, nb::handle keepdim, nb::handle axis, nb::handle keepdims,             \
+                       nb::handle dtype, nb::handle out) {                                                                      \
+           const ReduceArguments arguments(dim, keepdim, axis, keepdims, out, #name);                                           \
+           return reduce_as<static_cast<Reduce>(&Tensor::name), &Tensor::name##_keepdim, result>(self, arguments.dim,           \
+                                                                                                 arguments.keep, dtype);        \
+         }, nb::arg("dim") = nb::none(), nb::arg("keepdim") = false, nb::kw_only(), nb::arg("axis") = nb::none(),               \
+         nb::arg("keepdims") = nb::none(), nb::arg("dtype") = nb::none(), nb::arg("out") = nb::none(),                          \
+         nb::sig("def " #name "(self, dim: int | collections.abc.Sequence[int] | None = None, keepdim: bool = False, *, "       \
+                 "axis: int | collections.abc.Sequence[int] | None = None, keepdims: bool | None = None, "                      \
+                 "dtype: DType | str | None = None, out: None = None) -> Tensor"), doc)                                         \
       .def(#name "_keepdim", [](const Array& self, nb::handle dim) {                                                            \
-             return reduce<static_cast<Reduce>(&Tensor::name), &Tensor::name##_keepdim, result>(self, dim, true); },               \
-           nb::arg("dim"), nb::sig("def " #name "_keepdim(self, dim: int | collections.abc.Sequence[int]) -> Tensor"))                          \
+             return reduce_as<static_cast<Reduce>(&Tensor::name), &Tensor::name##_keepdim, result>(self, dim, true, nb::none()); }, \
+           nb::arg("dim"), nb::sig("def " #name "_keepdim(self, dim: int | collections.abc.Sequence[int]) -> Tensor"))          \
       .def(#name "_all", [](const Array& self) {                                                                                \
-             return reduce<static_cast<Reduce>(&Tensor::name), &Tensor::name##_keepdim, result>(self, nb::none(), false); })
+             return reduce_as<static_cast<Reduce>(&Tensor::name), &Tensor::name##_keepdim, result>(self, nb::none(), false, nb::none()); })
 // clang-format on
 
 void bind_order(nb::class_<Array>& tensor) {
@@ -116,20 +198,40 @@ void bind_order(nb::class_<Array>& tensor) {
 }  // namespace
 
 void bind_reductions(nb::class_<Array>& tensor) {
-  WICK_REDUCTION(sum, Result::whole, "Of bool, i64.");
-  WICK_REDUCTION(prod, Result::whole, "Of bool, i64; integers wrap around.");
+  WICK_REDUCTION(sum, Result::whole, "Of bool and integers i64, of u32 u32; dtype: of the elements before they are added.");
+  WICK_REDUCTION(prod, Result::whole, "Of bool and integers i64, of u32 u32; integers wrap around.");
   WICK_REDUCTION(mean, Result::floats, "Of integers, the default float dtype.");
   WICK_REDUCTION(any, Result::boolean, "Whether an element is not 0.");
   WICK_REDUCTION(all, Result::boolean, "Whether no element is 0.");
   tensor
       .def(
-          "max", [](const Array& self, nb::handle dim, bool keepdim) { return extreme(self, dim, keepdim, true); },
-          nb::arg("dim") = nb::none(), nb::arg("keepdim") = false,
-          nb::sig("def max(self, dim: int | collections.abc.Sequence[int] | None = None, keepdim: bool = False) -> Tensor"))
+          "max",
+          [](const Array& self, nb::handle dim, nb::handle keepdim, nb::handle axis, nb::handle keepdims, nb::handle out) {
+            const ReduceArguments arguments(dim, keepdim, axis, keepdims, out, "max");
+            return extreme(self, arguments.dim, arguments.keep, true);
+          },
+          nb::arg("dim") = nb::none(), nb::arg("keepdim") = false, nb::kw_only(), nb::arg("axis") = nb::none(),
+          nb::arg("keepdims") = nb::none(), nb::arg("out") = nb::none(),
+          nb::sig("def max(self, dim: int | collections.abc.Sequence[int] | None = None, keepdim: bool = False, *, axis: int | "
+                  "collections.abc.Sequence[int] | None = None, keepdims: bool | None = None, out: None = None) -> Tensor"))
       .def(
-          "min", [](const Array& self, nb::handle dim, bool keepdim) { return extreme(self, dim, keepdim, false); },
+          "min",
+          [](const Array& self, nb::handle dim, nb::handle keepdim, nb::handle axis, nb::handle keepdims, nb::handle out) {
+            const ReduceArguments arguments(dim, keepdim, axis, keepdims, out, "min");
+            return extreme(self, arguments.dim, arguments.keep, false);
+          },
+          nb::arg("dim") = nb::none(), nb::arg("keepdim") = false, nb::kw_only(), nb::arg("axis") = nb::none(),
+          nb::arg("keepdims") = nb::none(), nb::arg("out") = nb::none(),
+          nb::sig("def min(self, dim: int | collections.abc.Sequence[int] | None = None, keepdim: bool = False, *, axis: int | "
+                  "collections.abc.Sequence[int] | None = None, keepdims: bool | None = None, out: None = None) -> Tensor"))
+      .def(
+          "amax", [](const Array& self, nb::handle dim, bool keepdim) { return extreme(self, dim, keepdim, true); },
           nb::arg("dim") = nb::none(), nb::arg("keepdim") = false,
-          nb::sig("def min(self, dim: int | collections.abc.Sequence[int] | None = None, keepdim: bool = False) -> Tensor"))
+          nb::sig("def amax(self, dim: int | collections.abc.Sequence[int] | None = None, keepdim: bool = False) -> Tensor"))
+      .def(
+          "amin", [](const Array& self, nb::handle dim, bool keepdim) { return extreme(self, dim, keepdim, false); },
+          nb::arg("dim") = nb::none(), nb::arg("keepdim") = false,
+          nb::sig("def amin(self, dim: int | collections.abc.Sequence[int] | None = None, keepdim: bool = False) -> Tensor"))
       .def(
           "var",
           [](const Array& self, nb::handle dim, bool keepdim, int64_t correction) {
@@ -150,21 +252,26 @@ void bind_reductions(nb::class_<Array>& tensor) {
       .def("argmax", &arg_reduce<&Tensor::argmax, &Tensor::argmax_keepdim>, nb::arg("dim") = nb::none(), nb::arg("keepdim") = false,
            "i64; the first of equal ones. Of all elements in row-major order where there is no dim.")
       .def("argmin", &arg_reduce<&Tensor::argmin, &Tensor::argmin_keepdim>, nb::arg("dim") = nb::none(), nb::arg("keepdim") = false)
-      .def(
-          "log_sum_exp",
-          [](const Array& self, nb::handle dim) {
-            const wick::Dims dims = dims_of(dim, self.t, "log_sum_exp");
-            return unlocked([&] { return Array{self.t.log_sum_exp(dims)}; });
-          },
-          nb::arg("dim") = nb::none(), nb::sig("def log_sum_exp(self, dim: int | collections.abc.Sequence[int] | None = None) -> Tensor"))
-      .def("norm", &call<&Tensor::norm>, "√ Σ x² over all elements.")
-      .def(
-          "cumsum", [](const Array& self, int dim) { return unlocked([&] { return Array{operand(self, Result::whole).t.cumsum(dim)}; }); },
-          nb::arg("dim"))
-      .def(
-          "cumprod",
-          [](const Array& self, int dim) { return unlocked([&] { return Array{operand(self, Result::whole).t.cumprod(dim)}; }); },
-          nb::arg("dim"))
+      .def("log_sum_exp", &log_sum_exp, nb::arg("dim") = nb::none(), nb::arg("keepdim") = false,
+           nb::sig("def log_sum_exp(self, dim: int | collections.abc.Sequence[int] | None = None, keepdim: bool = False) -> Tensor"))
+      .def("logsumexp", &log_sum_exp, nb::arg("dim"), nb::arg("keepdim") = false,
+           nb::sig("def logsumexp(self, dim: int | collections.abc.Sequence[int], keepdim: bool = False) -> Tensor"))
+      .def("norm", &norm, nb::arg("p") = 2.0, nb::arg("dim") = nb::none(), nb::arg("keepdim") = false,
+           nb::sig(
+               "def norm(self, p: float = 2.0, dim: int | collections.abc.Sequence[int] | None = None, keepdim: bool = False) -> Tensor"),
+           "(Σ |x|^p)^(1/p); of p = ±inf the largest or smallest |x|, of 0 how many elements are not 0.")
+      .def("cumsum", &running<&Tensor::cumsum>, nb::arg("dim") = nb::none(), nb::kw_only(), nb::arg("dtype") = nb::none(),
+           nb::arg("axis") = nb::none(), nb::arg("out") = nb::none(),
+           nb::sig(
+               "def cumsum(self, dim: int | None = None, *, dtype: DType | str | None = None, axis: int | None = None, out: None = None) "
+               "-> Tensor"),
+           "Of bool and integers i64, of u32 u32.")
+      .def("cumprod", &running<&Tensor::cumprod>, nb::arg("dim") = nb::none(), nb::kw_only(), nb::arg("dtype") = nb::none(),
+           nb::arg("axis") = nb::none(), nb::arg("out") = nb::none(),
+           nb::sig(
+               "def cumprod(self, dim: int | None = None, *, dtype: DType | str | None = None, axis: int | None = None, out: None = None) "
+               "-> Tensor"),
+           "Of bool and integers i64, of u32 u32.")
       .def(
           "softmax", [](const Array& self, int dim) { return unlocked([&] { return Array{self.t.softmax(dim)}; }); }, nb::arg("dim") = -1)
       .def(

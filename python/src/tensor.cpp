@@ -165,9 +165,31 @@ void bind_tensor(nb::module_& module, nb::class_<Array>& tensor) {
           },
           nb::kw_only(), nb::arg("api_version") = nb::none(),
           nb::sig("def __array_namespace__(self, *, api_version: str | None = None) -> typing.Any"))
+      .def(
+          "__format__",
+          [](const Array& self, const std::string& format) -> nb::object {
+            if (format.empty() || self.t.elements() != 1) {
+              if (!format.empty()) {
+                throw nb::type_error(
+                    fmt::format("'{}': only a tensor of one element has a format, not {}", format, self.t.describe()).c_str());
+              }
+              return nb::cast(text_of(self));
+            }
+            return nb::module_::import_("builtins").attr("format")(item(self), format);
+          },
+          nb::arg("format"), nb::sig("def __format__(self, format: str, /) -> str"))
+      .def("numel", [](const Array& self) { return self.t.elements(); })
+      .def(
+          "__array_ufunc__",
+          [](nb::handle self, nb::handle ufunc, nb::handle method, const nb::args& inputs, const nb::kwargs& options) {
+            return nb::object(nb::module_::import_("wick._numpy").attr("array_ufunc")(self, ufunc, method, inputs, options));
+          },
+          nb::arg("ufunc"), nb::arg("method"), nb::arg("inputs"), nb::arg("options"),
+          nb::sig("def __array_ufunc__(self, ufunc: typing.Any, method: str, *inputs: typing.Any, **options: typing.Any) -> typing.Any"))
       .def("__repr__", &text_of)
       .def("__str__", &text_of)
       .def("__hash__", [](nb::handle self) { return reinterpret_cast<intptr_t>(self.ptr()) >> 4; }, nb::sig("def __hash__(self) -> int"));
+  tensor.attr("__array_priority__") = 1000;
   bind_scalars(tensor);
   (void)module;
 }

@@ -58,6 +58,63 @@ nb::list arrays(const Array& self, std::vector<Tensor> parts) {
   return list;
 }
 
+// -1 keeps an extent.
+Array expand(const Array& self, const nb::args& shape) {
+  std::vector<int64_t> extents = shape.size() == 1 ? integers_of(shape[0], "expand") : integers_of(shape, "expand");
+  const auto added = static_cast<int64_t>(extents.size()) - self.t.rank();
+  for (size_t i = 0; i < extents.size(); ++i) {
+    const int64_t dim = static_cast<int64_t>(i) - added;
+    if (extents[i] == -1 && dim >= 0) extents[i] = self.t.shape()[static_cast<int>(dim)];
+  }
+  return as_same(self, self.t.broadcast_to(wick::Extents(std::span<const int64_t>(extents)).checked("expand")));
+}
+
+nb::list split(const Array& self, nb::handle size, int dim) {
+  if (PyIndex_Check(size.ptr())) return arrays(self, self.t.split(index_value(size), dim));
+  const std::vector<int64_t> sizes = integers_of(size, "split");
+  int64_t total = 0;
+  for (const int64_t part : sizes) {
+    if (part < 0 || __builtin_add_overflow(total, part, &total)) throw nb::value_error("split: sizes must be 0 or more");
+  }
+  if (total != self.t.dim(dim)) {
+    throw nb::value_error(
+        fmt::format("split: the sizes add up to {}, dimension {} of {} is {}", total, dim, self.t.describe(), self.t.dim(dim)).c_str());
+  }
+  std::vector<Tensor> parts;
+  int64_t start = 0;
+  for (const int64_t part : sizes) {
+    parts.push_back(self.t.narrow(dim, start, part));
+    start += part;
+  }
+  return arrays(self, std::move(parts));
+}
+
+Array repeat_interleave(const Array& self, nb::handle repeats, std::optional<int> dim) {
+  const Array times = array_of(repeats, Kind{DType::i64}, self.t.device(), "repeat_interleave");
+  return unlocked([&] {
+    const Tensor x = dim ? self.t : self.t.flatten_all();
+    const int over = dim.value_or(0);
+    const int64_t extent = x.dim(over);
+    const std::vector<int64_t> counts = times.t.broadcast_to({extent}).contiguous().to_vector<int64_t>();
+    std::vector<int64_t> ids;
+    for (int64_t i = 0; i < extent; ++i) {
+      const int64_t count = counts[static_cast<size_t>(i)];
+      if (count < 0) throw nb::value_error("repeat_interleave: repeats must be 0 or more");
+      ids.insert(ids.end(), static_cast<size_t>(count), i);
+    }
+    const auto length = static_cast<int64_t>(ids.size());
+    return as_same(self, x.index_select(Tensor::from_vector<int64_t>(std::move(ids), {length}, x.device()), over));
+  });
+}
+
+// A number for both dimensions, or one for each.
+std::array<int64_t, 2> pair_of(nb::handle object, const char* function) {
+  const std::vector<int64_t> values = integers_of(object, function);
+  if (values.size() == 1) return {values[0], values[0]};
+  if (values.size() == 2) return {values[0], values[1]};
+  throw nb::value_error(fmt::format("{}: expected one or two numbers, got {}", function, values.size()).c_str());
+}
+
 void bind_shapes(nb::class_<Array>& tensor) {
   tensor
       .def(
@@ -109,10 +166,7 @@ void bind_shapes(nb::class_<Array>& tensor) {
             return as_same(self, self.t.broadcast_to(shape_of_arguments(shape, "broadcast_to")));
           },
           nb::arg("shape"), nb::sig("def broadcast_to(self, *shape: int | collections.abc.Sequence[int]) -> Tensor"))
-      .def(
-          "expand",
-          [](const Array& self, const nb::args& shape) { return as_same(self, self.t.broadcast_to(shape_of_arguments(shape, "expand"))); },
-          nb::arg("shape"), nb::sig("def expand(self, *shape: int | collections.abc.Sequence[int]) -> Tensor"))
+      .def("expand", &expand, nb::arg("shape"), nb::sig("def expand(self, *shape: int | collections.abc.Sequence[int]) -> Tensor"))
       .def(
           "broadcast_left",
           [](const Array& self, const nb::args& left) {
@@ -152,13 +206,35 @@ void bind_shapes(nb::class_<Array>& tensor) {
       .def(
           "diagonal",
           [](const Array& self, int offset, int row, int column) { return as_same(self, self.t.diagonal(offset, row, column)); },
-          nb::arg("offset") = 0, nb::arg("dim1") = -2, nb::arg("dim2") = -1)
+          nb::arg("offset") = 0, nb::arg("dim1") = 0, nb::arg("dim2") = 1)
       .def(
           "chunk", [](const Array& self, int64_t chunks, int dim) { return arrays(self, self.t.chunk(chunks, dim)); }, nb::arg("chunks"),
           nb::arg("dim") = 0, nb::sig("def chunk(self, chunks: int, dim: int = 0) -> list[Tensor]"))
+      .def("split", &split, nb::arg("size"), nb::arg("dim") = 0,
+           nb::sig("def split(self, size: int | collections.abc.Sequence[int], dim: int = 0) -> list[Tensor]"),
+           "Parts of one size, the last of what is left; or of the sizes in a list.")
       .def(
-          "split", [](const Array& self, int64_t size, int dim) { return arrays(self, self.t.split(size, dim)); }, nb::arg("size"),
-          nb::arg("dim") = 0, nb::sig("def split(self, size: int, dim: int = 0) -> list[Tensor]"));
+          "unbind",
+          [](const Array& self, int dim) {
+            std::vector<Tensor> parts;
+            for (int64_t i = 0; i < self.t.dim(dim); ++i) parts.push_back(self.t.narrow(dim, i, 1).squeeze(dim));
+            return arrays(self, std::move(parts));
+          },
+          nb::arg("dim") = 0, nb::sig("def unbind(self, dim: int = 0) -> list[Tensor]"))
+      .def(
+          "view",
+          [](nb::handle self, const nb::args& shape) {
+            nb::object made = self.attr("reshape")(*shape);
+            const Array& x = nb::cast<const Array&>(self);
+            if (x.t.elements() > 0 && nb::cast<const Array&>(made).t.storage() != x.t.storage()) {
+              throw nb::value_error(
+                  fmt::format("view: the elements of {} do not lie as this shape needs them; use reshape, which copies", x.t.describe())
+                      .c_str());
+            }
+            return made;
+          },
+          nb::arg("shape"), nb::sig("def view(self, *shape: int | collections.abc.Sequence[int]) -> Tensor"),
+          "reshape without a copy. Raises ValueError where the strides do not allow it.");
 }
 
 void bind_copies(nb::class_<Array>& tensor) {
@@ -199,6 +275,9 @@ void bind_copies(nb::class_<Array>& tensor) {
             return unlocked([&] { return as_same(self, self.t.repeat(counts)); });
           },
           nb::arg("times"), nb::sig("def repeat(self, *times: int | collections.abc.Sequence[int]) -> Tensor"))
+      .def("repeat_interleave", &repeat_interleave, nb::arg("repeats"), nb::arg("dim") = nb::none(),
+           nb::sig("def repeat_interleave(self, repeats: TensorLike, dim: int | None = None) -> Tensor"),
+           "Each slice so many times; without a dimension, each element.")
       .def(
           "roll",
           [](const Array& self, int64_t shift, int dim) { return unlocked([&] { return as_same(self, self.t.roll(shift, dim)); }); },
@@ -306,16 +385,24 @@ void bind_images(nb::class_<Array>& tensor) {
           nb::arg("groups") = 1)
       .def(
           "avg_pool2d",
-          [](const Array& self, Pair kernel, std::optional<Pair> stride) {
-            return unlocked([&] { return Array{self.t.avg_pool2d(kernel, stride)}; });
+          [](const Array& self, nb::handle kernel, nb::handle stride) {
+            const Pair window = pair_of(kernel, "avg_pool2d: kernel");
+            const std::optional<Pair> step = stride.is_none() ? std::nullopt : std::optional(pair_of(stride, "avg_pool2d: stride"));
+            return unlocked([&] { return Array{self.t.avg_pool2d(window, step)}; });
           },
-          nb::arg("kernel"), nb::arg("stride") = nb::none())
+          nb::arg("kernel"), nb::arg("stride") = nb::none(),
+          nb::sig("def avg_pool2d(self, kernel: int | collections.abc.Sequence[int], stride: int | collections.abc.Sequence[int] | None = "
+                  "None) -> Tensor"))
       .def(
           "max_pool2d",
-          [](const Array& self, Pair kernel, std::optional<Pair> stride) {
-            return unlocked([&] { return Array{self.t.max_pool2d(kernel, stride)}; });
+          [](const Array& self, nb::handle kernel, nb::handle stride) {
+            const Pair window = pair_of(kernel, "max_pool2d: kernel");
+            const std::optional<Pair> step = stride.is_none() ? std::nullopt : std::optional(pair_of(stride, "max_pool2d: stride"));
+            return unlocked([&] { return Array{self.t.max_pool2d(window, step)}; });
           },
-          nb::arg("kernel"), nb::arg("stride") = nb::none())
+          nb::arg("kernel"), nb::arg("stride") = nb::none(),
+          nb::sig("def max_pool2d(self, kernel: int | collections.abc.Sequence[int], stride: int | collections.abc.Sequence[int] | None = "
+                  "None) -> Tensor"))
       .def(
           "upsample_nearest2d",
           [](const Array& self, int64_t height, int64_t width) {

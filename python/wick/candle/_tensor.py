@@ -10,8 +10,8 @@ from .._wick import Device, DType
 
 # Methods that give a tensor, with tensors or numbers as arguments.
 _METHODS = """abs contiguous copy cos detach exp flatten_all flatten_from flatten_to gather get index_select log matmul mean_all narrow powf recip
-sin sqr sqrt squeeze sum_all t transpose unsqueeze tanh relu silu gelu neg erf floor ceil round log_sum_exp softmax max_keepdim min_keepdim
-argmax_keepdim argmin_keepdim sum_keepdim mean_keepdim broadcast_left where_cond affine maximum minimum scatter_add index_add""".split()
+sin sqr sqrt squeeze t transpose unsqueeze tanh relu silu neg erf floor ceil log_sum_exp softmax max_keepdim min_keepdim
+argmax_keepdim argmin_keepdim mean_keepdim broadcast_left where_cond affine maximum minimum scatter_add index_add""".split()
 _KEEPDIM = {"argmax_keepdim": "argmax", "argmin_keepdim": "argmin", "max_keepdim": "max", "min_keepdim": "min"}
 
 
@@ -126,6 +126,22 @@ class Tensor:
             return Tensor.of(method(*_plain(arguments), **{key: _plain(value) for key, value in options.items()}))
 
         return call
+
+    # --- What the package computes as PyTorch does, and candle otherwise ---
+
+    def sum_all(self) -> Tensor:
+        return Tensor.of(self._tensor.sum(dtype=self._tensor.dtype))
+
+    def sum_keepdim(self, dims: Any) -> Tensor:
+        return Tensor.of(self._tensor.sum(dims, True, dtype=self._tensor.dtype))
+
+    def gelu(self) -> Tensor:
+        """By the approximation with tanh."""
+        return Tensor.of(self._tensor.gelu("tanh"))
+
+    def round(self) -> Tensor:
+        """Halves away from zero."""
+        return Tensor.of(self._tensor._round_half_away())
 
     # --- Operators: they broadcast ---
 

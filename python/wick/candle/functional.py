@@ -9,7 +9,7 @@ def avg_pool2d(tensor: Tensor, ksize: int, stride: int = 1) -> Tensor:
 
 
 def gelu(tensor: Tensor) -> Tensor:
-    return Tensor.of(tensor._tensor.gelu())
+    return Tensor.of(tensor._tensor.gelu("tanh"))
 
 
 def max_pool2d(tensor: Tensor, ksize: int, stride: int = 1) -> Tensor:

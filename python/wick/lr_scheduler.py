@@ -1,0 +1,137 @@
+"""Schedules: each sets an optimizer's learning rate when it is made and at every step()."""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+__all__ = ["ConstantLR", "CosineAnnealingLR", "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "OneCycleLR", "StepLR"]
+
+
+class Scheduled(Protocol):
+    """What a schedule changes: every optimizer."""
+
+    learning_rate: float
+
+
+class LRScheduler:
+    """The first learning rate times factor(last_epoch). last_epoch counts the calls of step."""
+
+    def __init__(self, optimizer: Scheduled) -> None:
+        self.optimizer, self.base_lr, self.last_epoch = optimizer, optimizer.learning_rate, 0
+        self._set()
+
+    def factor(self, epoch: int) -> float:
+        raise NotImplementedError
+
+    def _set(self) -> None:
+        self.optimizer.learning_rate = self.base_lr * self.factor(self.last_epoch)
+
+    def step(self) -> None:
+        self.last_epoch += 1
+        self._set()
+
+    def get_last_lr(self) -> list[float]:
+        return [self.optimizer.learning_rate]
+
+    def state_dict(self) -> dict[str, float]:
+        return {"base_lr": self.base_lr, "last_epoch": self.last_epoch}
+
+    def load_state_dict(self, values: dict[str, float]) -> None:
+        self.base_lr, self.last_epoch = values["base_lr"], int(values["last_epoch"])
+        self._set()
+
+
+class LambdaLR(LRScheduler):
+    def __init__(self, optimizer: Scheduled, lr_lambda: Callable[[int], float]) -> None:
+        self.lr_lambda = lr_lambda
+        super().__init__(optimizer)
+
+    def factor(self, epoch: int) -> float:
+        return self.lr_lambda(epoch)
+
+
+class StepLR(LRScheduler):
+    """gamma times as much every step_size steps."""
+
+    def __init__(self, optimizer: Scheduled, step_size: int, gamma: float = 0.1) -> None:
+        self.step_size, self.gamma = step_size, gamma
+        super().__init__(optimizer)
+
+    def factor(self, epoch: int) -> float:
+        return self.gamma ** (epoch // self.step_size)
+
+
+class MultiStepLR(LRScheduler):
+    """gamma times as much at each of the milestones."""
+
+    def __init__(self, optimizer: Scheduled, milestones: Iterable[int], gamma: float = 0.1) -> None:
+        self.milestones, self.gamma = sorted(milestones), gamma
+        super().__init__(optimizer)
+
+    def factor(self, epoch: int) -> float:
+        return self.gamma ** sum(milestone <= epoch for milestone in self.milestones)
+
+
+class ExponentialLR(LRScheduler):
+    def __init__(self, optimizer: Scheduled, gamma: float) -> None:
+        self.gamma = gamma
+        super().__init__(optimizer)
+
+    def factor(self, epoch: int) -> float:
+        return self.gamma ** epoch
+
+
+class ConstantLR(LRScheduler):
+    """factor times the rate for total_iters steps, then the rate itself."""
+
+    def __init__(self, optimizer: Scheduled, factor: float = 1 / 3, total_iters: int = 5) -> None:
+        self.first, self.total_iters = factor, total_iters
+        super().__init__(optimizer)
+
+    def factor(self, epoch: int) -> float:
+        return self.first if epoch < self.total_iters else 1.0
+
+
+class LinearLR(LRScheduler):
+    """From start_factor to end_factor in total_iters steps: warming up."""
+
+    def __init__(self, optimizer: Scheduled, start_factor: float = 1 / 3, end_factor: float = 1.0, total_iters: int = 5) -> None:
+        self.start, self.end, self.total_iters = start_factor, end_factor, total_iters
+        super().__init__(optimizer)
+
+    def factor(self, epoch: int) -> float:
+        return self.start + (self.end - self.start) * min(epoch, self.total_iters) / self.total_iters
+
+
+class CosineAnnealingLR(LRScheduler):
+    """Along a half wave of the cosine from the rate down to eta_min in T_max steps, and back up after it."""
+
+    def __init__(self, optimizer: Scheduled, T_max: int, eta_min: float = 0.0) -> None:
+        self.T_max, self.eta_min = T_max, eta_min
+        super().__init__(optimizer)
+
+    def factor(self, epoch: int) -> float:
+        share = (1 + math.cos(math.pi * epoch / self.T_max)) / 2
+        least = self.eta_min / self.base_lr if self.base_lr else 0.0
+        return least + (1 - least) * share
+
+
+class OneCycleLR(LRScheduler):
+    """From max_lr / div_factor up to max_lr in pct_start of the steps, then down to max_lr / (div_factor · final_div_factor), each along a
+    half wave of the cosine (Smith & Topin 2019)."""
+
+    def __init__(self, optimizer: Scheduled, max_lr: float, total_steps: int, pct_start: float = 0.3, div_factor: float = 25.0,
+                 final_div_factor: float = 1e4) -> None:
+        self.total_steps, self.pct_start, self.div_factor, self.final_div_factor = total_steps, pct_start, div_factor, final_div_factor
+        optimizer.learning_rate = max_lr
+        super().__init__(optimizer)
+
+    def factor(self, epoch: int) -> float:
+        first, last = 1 / self.div_factor, 1 / (self.div_factor * self.final_div_factor)
+        top = self.pct_start * self.total_steps - 1
+        if epoch <= top:
+            begin, end, share = first, 1.0, epoch / top
+        else:
+            begin, end, share = 1.0, last, (epoch - top) / (self.total_steps - 1 - top)
+        return end + (begin - end) / 2 * (1 + math.cos(math.pi * share))
