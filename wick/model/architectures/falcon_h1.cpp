@@ -40,7 +40,7 @@ constexpr TensorRow kFalconH1OwnTensors[] = {
     {"model.layers.{}.feed_forward.down_proj.weight", "blk.{}.ffn_down.weight"},
 };
 constexpr auto kFalconH1Config = joined(kMambaConfig, kFalconH1OwnConfig);
-constexpr auto kFalconH1Tensors = joined(kMambaTensors, kFalconH1OwnTensors);
+constexpr auto kFalconH1Tensors = joined(kMambaProjectionTensors, kMamba2Tensors, kFalconH1OwnTensors);
 
 }  // namespace
 

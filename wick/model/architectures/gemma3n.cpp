@@ -10,7 +10,6 @@
 #include "wick/model/architectures/gemma_layers.h"
 #include "wick/model/architectures/rows.h"
 #include "wick/model/mixers/mixer.h"
-#include "wick/tensor/ops/linear.h"
 
 namespace wick {
 namespace {
@@ -32,7 +31,7 @@ class LowRankMixer final : public Mixer {
   [[nodiscard]] Tensor forward(const Tensor& normed, const MixerContext& context) const override {
     const auto product = [&](const ScaledMatrix& matrix, const Tensor& x) {
       context.show_input({matrix.name}, x);
-      return context.adapted(matrix, x, matrix.scaled(linear(x, matrix.weight, context.linear)));
+      return context.product(matrix, x);
     };
     return normed + norm_(product(right_, product(left_, normed)));
   }
@@ -92,17 +91,10 @@ DecoderSpec describe_gemma3n(const ModelConfig& given) {
   return spec;
 }
 
-constexpr KeyRule kGemma3nKeys[] = {{"embedding_length_per_layer_input"}, {"altup.num_inputs"},        {"altup.active_idx"},
-                                    {"activation_sparsity_scale"},        {"final_logit_softcapping"}, {"rope.freq_base_swa"},
-                                    {"attention.shared_kv_layers"}};
+constexpr KeyRule kGemma3nOwnKeys[] = {{"altup.num_inputs"}, {"altup.active_idx"}, {"activation_sparsity_scale"}};
+constexpr auto kGemma3nKeys = joined(kGemmaLayerKeys, kGemma3nOwnKeys);
 constexpr std::string_view kGemma3nClasses[] = {"Gemma3nForCausalLM"};
-constexpr ConfigRow kGemma3nConfig[] = {
-    {"hidden_act", ConfigRow::Use::harmless},
-    {"hidden_activation", ConfigRow::Use::read, "hidden_act"},
-    {"final_logit_softcapping", ConfigRow::Use::zero_if_null, "final_logit_softcapping"},
-    {"hidden_size_per_layer_input", ConfigRow::Use::read, "embedding_length_per_layer_input"},
-    {"vocab_size_per_layer_input", ConfigRow::Use::harmless},  // the tensors tell
-    {"num_kv_shared_layers", ConfigRow::Use::read, "attention.shared_kv_layers"},
+constexpr ConfigRow kGemma3nOwnConfig[] = {
     {"altup_num_inputs", ConfigRow::Use::read, "altup.num_inputs"},
     {"altup_active_idx", ConfigRow::Use::read, "altup.active_idx"},
     {"altup_coef_clip", ConfigRow::Use::harmless},  // training's
@@ -111,18 +103,10 @@ constexpr ConfigRow kGemma3nConfig[] = {
     {"laurel_rank", ConfigRow::Use::harmless},                  // the tensors tell
     {"activation_sparsity_pattern", ConfigRow::Use::harmless},  // read with the layers
 };
-constexpr TensorRow kGemma3nTensors[] = {
-    {"model.embed_tokens_per_layer.weight", "per_layer_token_embd.weight"},
-    {"model.per_layer_model_projection.weight", "per_layer_model_proj.weight"},
-    {"model.per_layer_projection_norm.weight", "per_layer_proj_norm.weight"},
+constexpr auto kGemma3nConfig = joined(kGemmaLayerConfig, kGemma3nOwnConfig);
+constexpr TensorRow kGemma3nOwnTensors[] = {
     {"model.altup_projections.{}.weight", "altup_proj.weight"},
     {"model.altup_unembed_projections.{}.weight", "altup_unembd_proj.weight"},
-    {"model.layers.{}.post_attention_layernorm.weight", "blk.{}.post_attention_norm.weight"},
-    {"model.layers.{}.pre_feedforward_layernorm.weight", "blk.{}.ffn_norm.weight"},
-    {"model.layers.{}.post_feedforward_layernorm.weight", "blk.{}.post_ffw_norm.weight"},
-    {"model.layers.{}.per_layer_input_gate.weight", "blk.{}.inp_gate.weight"},
-    {"model.layers.{}.per_layer_projection.weight", "blk.{}.proj.weight"},
-    {"model.layers.{}.post_per_layer_input_norm.weight", "blk.{}.post_norm.weight"},
     {"model.layers.{}.laurel.linear_left.weight", "blk.{}.laurel_l.weight"},
     {"model.layers.{}.laurel.linear_right.weight", "blk.{}.laurel_r.weight"},
     {"model.layers.{}.laurel.post_laurel_norm.weight", "blk.{}.laurel_post_norm.weight"},
@@ -132,6 +116,7 @@ constexpr TensorRow kGemma3nTensors[] = {
     {"model.layers.{}.altup.correction_coefs.weight", "blk.{}.altup_correct_coef.weight"},
     {"model.layers.{}.altup.correct_output_scale", "blk.{}.altup_correct_scale.weight"},
 };
+constexpr auto kGemma3nTensors = joined(kGemmaLayerTensors, kGemma3nOwnTensors);
 
 }  // namespace
 

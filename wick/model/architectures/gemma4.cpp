@@ -52,17 +52,10 @@ DecoderSpec describe_gemma4(const ModelConfig& given) {
   return spec;
 }
 
-constexpr KeyRule kGemma4Keys[] = {{"embedding_length_per_layer_input"}, {"final_logit_softcapping"},  {"rope.freq_base_swa"},
-                                   {"attention.shared_kv_layers"},       {"attention.key_length_swa"}, {"attention.value_length_swa"},
-                                   {"rope.dimension_count_swa"}};
+constexpr KeyRule kGemma4OwnKeys[] = {{"attention.key_length_swa"}, {"attention.value_length_swa"}, {"rope.dimension_count_swa"}};
+constexpr auto kGemma4Keys = joined(kGemmaLayerKeys, kGemma4OwnKeys);
 constexpr std::string_view kGemma4Classes[] = {"Gemma4ForCausalLM"};
-constexpr ConfigRow kGemma4Config[] = {
-    {"hidden_act", ConfigRow::Use::harmless},
-    {"hidden_activation", ConfigRow::Use::read, "hidden_act"},
-    {"final_logit_softcapping", ConfigRow::Use::zero_if_null, "final_logit_softcapping"},
-    {"hidden_size_per_layer_input", ConfigRow::Use::read, "embedding_length_per_layer_input"},
-    {"vocab_size_per_layer_input", ConfigRow::Use::harmless},  // the tensors tell
-    {"num_kv_shared_layers", ConfigRow::Use::read, "attention.shared_kv_layers"},
+constexpr ConfigRow kGemma4OwnConfig[] = {
     {"attention_k_eq_v", ConfigRow::Use::harmless},  // the tensors tell
     {"global_head_dim", ConfigRow::Use::harmless},   // read with the layers
     {"num_global_key_value_heads", ConfigRow::Use::harmless},
@@ -76,19 +69,11 @@ constexpr ConfigRow kGemma4Config[] = {
     {"expert_intermediate_size", ConfigRow::Use::read, "expert_feed_forward_length"},
     {"Gemma4ForCausalLM", ConfigRow::Use::of_class, "attention.key_length", 256},
 };
-constexpr TensorRow kGemma4Tensors[] = {
-    {"model.embed_tokens_per_layer.weight", "per_layer_token_embd.weight"},
-    {"model.per_layer_model_projection.weight", "per_layer_model_proj.weight"},
-    {"model.per_layer_projection_norm.weight", "per_layer_proj_norm.weight"},
-    {"model.layers.{}.post_attention_layernorm.weight", "blk.{}.post_attention_norm.weight"},
-    {"model.layers.{}.pre_feedforward_layernorm.weight", "blk.{}.ffn_norm.weight"},
-    {"model.layers.{}.post_feedforward_layernorm.weight", "blk.{}.post_ffw_norm.weight"},
+constexpr auto kGemma4Config = joined(kGemmaLayerConfig, kGemma4OwnConfig);
+constexpr TensorRow kGemma4OwnTensors[] = {
     {"model.layers.{}.post_feedforward_layernorm_1.weight", "blk.{}.post_ffw_norm_1.weight"},
     {"model.layers.{}.post_feedforward_layernorm_2.weight", "blk.{}.post_ffw_norm_2.weight"},
     {"model.layers.{}.pre_feedforward_layernorm_2.weight", "blk.{}.pre_ffw_norm_2.weight"},
-    {"model.layers.{}.per_layer_input_gate.weight", "blk.{}.inp_gate.weight"},
-    {"model.layers.{}.per_layer_projection.weight", "blk.{}.proj.weight"},
-    {"model.layers.{}.post_per_layer_input_norm.weight", "blk.{}.post_norm.weight"},
     {"model.layers.{}.layer_scalar", "blk.{}.layer_output_scale.weight"},
     {"model.layers.{}.router.proj.weight", "blk.{}.ffn_gate_inp.weight"},
     {"model.layers.{}.router.scale", "blk.{}.ffn_gate_inp.scale"},
@@ -99,6 +84,7 @@ constexpr TensorRow kGemma4Tensors[] = {
     {"model.layers.{}.experts.{}.up_proj.weight", "blk.{}.ffn_up_exps.weight"},
     {"model.layers.{}.experts.{}.down_proj.weight", "blk.{}.ffn_down_exps.weight"},
 };
+constexpr auto kGemma4Tensors = joined(kGemmaLayerTensors, kGemma4OwnTensors);
 
 }  // namespace
 

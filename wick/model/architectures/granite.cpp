@@ -83,7 +83,7 @@ constexpr auto kGraniteHybridConfig = joined(kGraniteConfig, kGraniteExpertsConf
 constexpr TensorRow kGraniteHybridOwnTensors[] = {
     {"model.layers.{}.mamba.norm.weight", "blk.{}.ssm_norm.weight", StoredForm::state_norm},
 };
-constexpr auto kGraniteHybridTensors = joined(kGraniteMoeTensors, kMambaTensors, kGraniteHybridOwnTensors);
+constexpr auto kGraniteHybridTensors = joined(kGraniteMoeTensors, kMambaProjectionTensors, kMamba2Tensors, kGraniteHybridOwnTensors);
 
 }  // namespace
 

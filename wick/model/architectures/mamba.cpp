@@ -82,7 +82,7 @@ constexpr ConfigRow kJambaConfig[] = {
     {"num_logits_to_keep", ConfigRow::Use::harmless},
     {"calc_logits_for_entire_prompt", ConfigRow::Use::harmless},
 };
-constexpr TensorRow kJambaTensors[] = {
+constexpr TensorRow kJambaOwnTensors[] = {
     {"model.final_layernorm.weight", "output_norm.weight"},
     {"model.layers.{}.pre_ff_layernorm.weight", "blk.{}.ffn_norm.weight"},
     {"model.layers.{}.feed_forward.gate_proj.weight", "blk.{}.ffn_gate.weight"},
@@ -92,9 +92,6 @@ constexpr TensorRow kJambaTensors[] = {
     {"model.layers.{}.feed_forward.experts.{}.gate_proj.weight", "blk.{}.ffn_gate_exps.weight"},
     {"model.layers.{}.feed_forward.experts.{}.up_proj.weight", "blk.{}.ffn_up_exps.weight"},
     {"model.layers.{}.feed_forward.experts.{}.down_proj.weight", "blk.{}.ffn_down_exps.weight"},
-    {"model.layers.{}.mamba.in_proj.weight", "blk.{}.ssm_in.weight"},
-    {"model.layers.{}.mamba.conv1d.weight", "blk.{}.ssm_conv1d.weight", StoredForm::kernels},
-    {"model.layers.{}.mamba.conv1d.bias", "blk.{}.ssm_conv1d.bias"},
     {"model.layers.{}.mamba.x_proj.weight", "blk.{}.ssm_x.weight"},
     {"model.layers.{}.mamba.dt_proj.weight", "blk.{}.ssm_dt.weight"},
     {"model.layers.{}.mamba.dt_proj.bias", "blk.{}.ssm_dt.bias"},
@@ -103,8 +100,8 @@ constexpr TensorRow kJambaTensors[] = {
     {"model.layers.{}.mamba.c_layernorm.weight", "blk.{}.ssm_c_norm.weight"},
     {"model.layers.{}.mamba.A_log", "blk.{}.ssm_a", StoredForm::minus_exp},
     {"model.layers.{}.mamba.D", "blk.{}.ssm_d"},
-    {"model.layers.{}.mamba.out_proj.weight", "blk.{}.ssm_out.weight"},
 };
+constexpr auto kJambaTensors = joined(kMambaProjectionTensors, kJambaOwnTensors);
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 // are stored with an offset of 1.
 #include <string>
 
+#include "wick/model/architectures/expert_rows.h"
 #include "wick/model/architectures/rows.h"
 
 namespace wick {
@@ -72,16 +73,7 @@ constexpr ConfigRow kDeltaRuleConfig[] = {
     {"mtp_num_hidden_layers", ConfigRow::Use::harmless},  // their tensors are left out
     {"mtp_use_dedicated_embeddings", ConfigRow::Use::harmless},
 };
-constexpr ConfigRow kDeltaExpertsConfig[] = {
-    {"num_experts", ConfigRow::Use::read, "expert_count"},
-    {"num_experts_per_tok", ConfigRow::Use::read, "expert_used_count"},
-    {"moe_intermediate_size", ConfigRow::Use::read, "expert_feed_forward_length"},
-    {"shared_expert_intermediate_size", ConfigRow::Use::read, "expert_shared_feed_forward_length"},
-    {"norm_topk_prob", ConfigRow::Use::read, "expert_weights_normalized"},
-    {"decoder_sparse_step", ConfigRow::Use::harmless},  // the tensors tell
-    {"mlp_only_layers", ConfigRow::Use::harmless},
-};
-constexpr auto kQwen3NextConfig = joined(kDeltaRuleConfig, kDeltaExpertsConfig);
+constexpr auto kQwen3NextConfig = joined(kDeltaRuleConfig, kQwenExpertConfig, kQwenSharedExpertConfig);
 constexpr TensorRow kDeltaRuleTensors[] = {
     {"model.layers.{}.post_attention_layernorm.weight", "blk.{}.post_attention_norm.weight"},
     {"model.layers.{}.linear_attn.conv1d.weight", "blk.{}.ssm_conv1d.weight", StoredForm::kernels},
@@ -90,24 +82,16 @@ constexpr TensorRow kDeltaRuleTensors[] = {
     {"model.layers.{}.linear_attn.norm.weight", "blk.{}.ssm_norm.weight"},
     {"model.layers.{}.linear_attn.out_proj.weight", "blk.{}.ssm_out.weight"},
 };
-constexpr TensorRow kDeltaExpertsTensors[] = {
-    {"model.layers.{}.mlp.gate.weight", "blk.{}.ffn_gate_inp.weight"},
-    {"model.layers.{}.mlp.experts.{}.gate_proj.weight", "blk.{}.ffn_gate_exps.weight"},
-    {"model.layers.{}.mlp.experts.{}.up_proj.weight", "blk.{}.ffn_up_exps.weight"},
-    {"model.layers.{}.mlp.experts.{}.down_proj.weight", "blk.{}.ffn_down_exps.weight"},
+constexpr TensorRow kExpertStackTensors[] = {
     {"model.layers.{}.mlp.experts.gate_up_proj", "blk.{}.ffn_gate_exps.weight", StoredForm::halves, "blk.{}.ffn_up_exps.weight"},
     {"model.layers.{}.mlp.experts.down_proj", "blk.{}.ffn_down_exps.weight"},
-    {"model.layers.{}.mlp.shared_expert.gate_proj.weight", "blk.{}.ffn_gate_shexp.weight"},
-    {"model.layers.{}.mlp.shared_expert.up_proj.weight", "blk.{}.ffn_up_shexp.weight"},
-    {"model.layers.{}.mlp.shared_expert.down_proj.weight", "blk.{}.ffn_down_shexp.weight"},
-    {"model.layers.{}.mlp.shared_expert_gate.weight", "blk.{}.ffn_gate_inp_shexp.weight"},
 };
 constexpr TensorRow kQwen3NextOwnTensors[] = {
     {"model.layers.{}.linear_attn.in_proj_qkvz.weight", "blk.{}.attn_qkv.weight", StoredForm::query_key_value_gate,
      "blk.{}.attn_gate.weight"},
     {"model.layers.{}.linear_attn.in_proj_ba.weight", "blk.{}.ssm_ba.weight"},
 };
-constexpr auto kQwen3NextTensors = joined(kDeltaRuleTensors, kDeltaExpertsTensors, kQwen3NextOwnTensors);
+constexpr auto kQwen3NextTensors = joined(kDeltaRuleTensors, kQwenExpertTensors, kExpertStackTensors, kQwen3NextOwnTensors);
 constexpr TensorRow kQwen35OwnTensors[] = {
     {"model.layers.{}.linear_attn.in_proj_qkv.weight", "blk.{}.attn_qkv.weight"},
     {"model.layers.{}.linear_attn.in_proj_z.weight", "blk.{}.attn_gate.weight"},
@@ -115,7 +99,7 @@ constexpr TensorRow kQwen35OwnTensors[] = {
     {"model.layers.{}.linear_attn.in_proj_a.weight", "blk.{}.ssm_alpha.weight"},
 };
 constexpr auto kQwen35Tensors = joined(kDeltaRuleTensors, kQwen35OwnTensors);
-constexpr auto kQwen35MoeTensors = joined(kDeltaRuleTensors, kDeltaExpertsTensors, kQwen35OwnTensors);
+constexpr auto kQwen35MoeTensors = joined(kDeltaRuleTensors, kQwenExpertTensors, kExpertStackTensors, kQwen35OwnTensors);
 
 constexpr std::string_view kQwen3NextClasses[] = {"Qwen3NextForCausalLM"};
 constexpr std::string_view kQwen35Classes[] = {"Qwen3_5ForCausalLM"};

@@ -1,5 +1,6 @@
 // Qwen 2's and 3's mixtures of experts: their attention; Qwen 2 MoE has a shared expert too, with a gate of its own (Yang et al. 2024).
 // OLMoE has queries and keys normalized together (Muennighoff et al. 2024). Layers without a router have a feed-forward part alone.
+#include "wick/model/architectures/expert_rows.h"
 #include "wick/model/architectures/rows.h"
 
 namespace wick {
@@ -28,43 +29,22 @@ constexpr std::string_view kQwen2MoeClasses[] = {"Qwen2MoeForCausalLM"};
 constexpr std::string_view kQwen3MoeClasses[] = {"Qwen3MoeForCausalLM"};
 constexpr std::string_view kOlmoeClasses[] = {"OlmoeForCausalLM"};
 // llama.cpp's files do not say whether weights are normalized; configurations that do not mean that they are not.
-constexpr ConfigRow kQwen2MoeConfig[] = {
-    {"num_experts", ConfigRow::Use::read, "expert_count"},
+constexpr ConfigRow kQwen2MoeOwnConfig[] = {
     {"num_local_experts", ConfigRow::Use::read, "expert_count"},
-    {"num_experts_per_tok", ConfigRow::Use::read, "expert_used_count"},
-    {"moe_intermediate_size", ConfigRow::Use::read, "expert_feed_forward_length"},
-    {"shared_expert_intermediate_size", ConfigRow::Use::read, "expert_shared_feed_forward_length"},
-    {"norm_topk_prob", ConfigRow::Use::read, "expert_weights_normalized"},
-    {"decoder_sparse_step", ConfigRow::Use::harmless},  // the tensors tell
-    {"mlp_only_layers", ConfigRow::Use::harmless},
     {"qkv_bias", ConfigRow::Use::harmless},
 };
-constexpr ConfigRow kQwen3MoeConfig[] = {
-    {"num_experts", ConfigRow::Use::read, "expert_count"},
+constexpr auto kQwen2MoeConfig = joined(kQwenExpertConfig, kQwenSharedExpertConfig, kQwen2MoeOwnConfig);
+constexpr ConfigRow kQwen3MoeOwnConfig[] = {
     {"num_local_experts", ConfigRow::Use::read, "expert_count"},
-    {"num_experts_per_tok", ConfigRow::Use::read, "expert_used_count"},
-    {"moe_intermediate_size", ConfigRow::Use::read, "expert_feed_forward_length"},
-    {"norm_topk_prob", ConfigRow::Use::read, "expert_weights_normalized"},
     {"max_window_layers", ConfigRow::Use::harmless},  // all layers have the window
     {"Qwen3MoeForCausalLM", ConfigRow::Use::flag_of_class, "expert_weights_normalized", 0},
-    {"decoder_sparse_step", ConfigRow::Use::harmless},
-    {"mlp_only_layers", ConfigRow::Use::harmless},
 };
+constexpr auto kQwen3MoeConfig = joined(kQwenExpertConfig, kQwen3MoeOwnConfig);
 constexpr ConfigRow kOlmoeConfig[] = {
     {"num_experts", ConfigRow::Use::read, "expert_count"},
     {"num_experts_per_tok", ConfigRow::Use::read, "expert_used_count"},
     {"norm_topk_prob", ConfigRow::Use::read, "expert_weights_normalized"},
     {"clip_qkv", ConfigRow::Use::read, "attention.clamp_kqv"},
-};
-constexpr TensorRow kQwenMoeTensors[] = {
-    {"model.layers.{}.mlp.gate.weight", "blk.{}.ffn_gate_inp.weight"},
-    {"model.layers.{}.mlp.experts.{}.gate_proj.weight", "blk.{}.ffn_gate_exps.weight"},
-    {"model.layers.{}.mlp.experts.{}.up_proj.weight", "blk.{}.ffn_up_exps.weight"},
-    {"model.layers.{}.mlp.experts.{}.down_proj.weight", "blk.{}.ffn_down_exps.weight"},
-    {"model.layers.{}.mlp.shared_expert.gate_proj.weight", "blk.{}.ffn_gate_shexp.weight"},
-    {"model.layers.{}.mlp.shared_expert.up_proj.weight", "blk.{}.ffn_up_shexp.weight"},
-    {"model.layers.{}.mlp.shared_expert.down_proj.weight", "blk.{}.ffn_down_shexp.weight"},
-    {"model.layers.{}.mlp.shared_expert_gate.weight", "blk.{}.ffn_gate_inp_shexp.weight"},
 };
 
 }  // namespace
@@ -74,19 +54,19 @@ const Architecture kQwen2Moe = {.name = "qwen2moe",
                                 .describe = describe_qwen2moe,
                                 .experts = true,
                                 .keys = kQwenMoeKeys,
-                                .hugging_face = {.classes = kQwen2MoeClasses, .config = kQwen2MoeConfig, .tensors = kQwenMoeTensors}};
+                                .hugging_face = {.classes = kQwen2MoeClasses, .config = kQwen2MoeConfig, .tensors = kQwenExpertTensors}};
 const Architecture kQwen3Moe = {.name = "qwen3moe",
                                 .models = "Qwen 3 30B-A3B and 235B-A22B, Qwen 3 Coder",
                                 .describe = describe_qwen3moe,
                                 .experts = true,
                                 .scaled_feed_forward = true,
                                 .keys = kQwenMoeKeys,
-                                .hugging_face = {.classes = kQwen3MoeClasses, .config = kQwen3MoeConfig, .tensors = kQwenMoeTensors}};
+                                .hugging_face = {.classes = kQwen3MoeClasses, .config = kQwen3MoeConfig, .tensors = kQwenExpertTensors}};
 const Architecture kOlmoe = {.name = "olmoe",
                              .models = "OLMoE",
                              .describe = describe_olmoe,
                              .experts = true,
                              .keys = kOlmoeKeys,
-                             .hugging_face = {.classes = kOlmoeClasses, .config = kOlmoeConfig, .tensors = kQwenMoeTensors}};
+                             .hugging_face = {.classes = kOlmoeClasses, .config = kOlmoeConfig, .tensors = kQwenExpertTensors}};
 
 }  // namespace wick

@@ -20,14 +20,17 @@ inline constexpr ConfigRow kMambaConfig[] = {
     {"mamba_conv_bias", ConfigRow::Use::harmless},  // the tensors tell
     {"mamba_proj_bias", ConfigRow::Use::only_value},
 };
-inline constexpr TensorRow kMambaTensors[] = {
+// The projections of Mamba's first version (Jamba) and its second.
+inline constexpr TensorRow kMambaProjectionTensors[] = {
     {"model.layers.{}.mamba.in_proj.weight", "blk.{}.ssm_in.weight"},
     {"model.layers.{}.mamba.conv1d.weight", "blk.{}.ssm_conv1d.weight", StoredForm::kernels},
     {"model.layers.{}.mamba.conv1d.bias", "blk.{}.ssm_conv1d.bias"},
+    {"model.layers.{}.mamba.out_proj.weight", "blk.{}.ssm_out.weight"},
+};
+inline constexpr TensorRow kMamba2Tensors[] = {
     {"model.layers.{}.mamba.dt_bias", "blk.{}.ssm_dt.bias"},
     {"model.layers.{}.mamba.A_log", "blk.{}.ssm_a", StoredForm::minus_exp_column},
     {"model.layers.{}.mamba.D", "blk.{}.ssm_d", StoredForm::column},
-    {"model.layers.{}.mamba.out_proj.weight", "blk.{}.ssm_out.weight"},
 };
 
 // Rows for models whose layers are called mixers (Mamba 2, Nemotron-H).
