@@ -44,6 +44,7 @@ class AttentionMixer final : public Mixer {
   // Turns the query, and writes key and value into the cache where they are this layer's.
   [[nodiscard]] Tensor rotated(const Tensor& query, const std::vector<Tensor>& qkv, const MixerContext& context) const;
   [[nodiscard]] Tensor by_head(const Tensor& x, int64_t heads, const std::optional<Tensor>& norm) const;
+  [[nodiscard]] Tensor clamped(Tensor x) const { return spec_.clamp == 0 ? std::move(x) : x.clamp(-spec_.clamp, spec_.clamp); }
 
   AttentionSpec spec_;
   int64_t cached_;
@@ -164,7 +165,6 @@ std::vector<Tensor> AttentionMixer::project(const Tensor& x, LinearFusion fusion
 }
 
 Tensor AttentionMixer::rotated(const Tensor& query, const std::vector<Tensor>& qkv, const MixerContext& context) const {
-  const auto clamped = [&](Tensor part) { return spec_.clamp == 0 ? std::move(part) : part.clamp(-spec_.clamp, spec_.clamp); };
   const Tensor& angles = context.places.angles[static_cast<size_t>(spec_.rope + 1)];
   const StepInputs::Group& group = context.places.step.groups[static_cast<size_t>(context.pool.group_of(cached_))];
   if (projected_ == 1) return rope(query, angles.index_select(group.cache.positions, 0), context.rope_style);
@@ -176,7 +176,6 @@ Tensor AttentionMixer::rotated(const Tensor& query, const std::vector<Tensor>& q
 }
 
 Tensor AttentionMixer::heads_of(const std::vector<Tensor>& qkv, const MixerContext& context) const {
-  const auto clamped = [&](Tensor part) { return spec_.clamp == 0 ? std::move(part) : part.clamp(-spec_.clamp, spec_.clamp); };
   Tensor query = qkv[0];
   std::optional<Tensor> gate;
   if (spec_.gated) {
@@ -217,7 +216,7 @@ Tensor AttentionMixer::forward(const Tensor& normed, const MixerContext& context
   context.show_input({query_.name, key_.name, value_.name}, normed);
   const Tensor heads = heads_of(project(normed, {}, context), context);
   context.show_input({output_.name}, heads);
-  return biased(context.adapted(output_, heads, output_.scaled(linear(heads, output_.weight, context.linear))), output_bias_);
+  return biased(context.product(output_, heads), output_bias_);
 }
 
 std::optional<Tensor> AttentionMixer::forward_fused(const Tensor& x, const Norm& norm, const MixerContext& context) const {

@@ -8,7 +8,7 @@
 
 #include "wick/model/mixers/mixer.h"
 #include "wick/model/mixers/recurrent.h"
-#include "wick/tensor/ops/linear.h"
+#include "wick/nn/activation.h"
 #include "wick/tensor/ops/normalize.h"
 
 namespace wick {
@@ -57,7 +57,7 @@ class DeltaRuleMixer final : public Mixer {
     Tensor decays;         // the same: logarithms of what is left of a state
   };
   // What positions from `first` on, at most kDeltaChunk, give: [sequences, positions, value_heads, value_dim]. `state` [sequences,
-  // value_heads, key_dim, value_dim] is then the one behind them.
+  // value_heads, key_dim, value_dim] is then the one after them.
   [[nodiscard]] Tensor scan(const Rows& rows, int64_t first, int64_t count, Tensor& state) const;
   // (1 + lower)⁻¹ of the strictly lower triangles of [.., positions, positions].
   [[nodiscard]] Tensor inverse(const Tensor& lower) const;
@@ -170,24 +170,21 @@ Tensor DeltaRuleMixer::states_of(const Tensor& mixed, const Tensor& shares, cons
 
 Tensor DeltaRuleMixer::forward(const Tensor& normed, const MixerContext& context) const {
   context.show_input({qkv_.name, gate_.name, beta_.name, alpha_.name}, normed);
-  const auto product = [&](const ScaledMatrix& matrix, const Tensor& x) {
-    return context.adapted(matrix, x, matrix.scaled(linear(x, matrix.weight, context.linear)));
-  };
   const int64_t heads = spec_.value_heads, rows = normed.dim(0);
-  const Tensor mixed = convolution_.forward(product(qkv_, normed), context.pool, context.places.step.states.value()).silu();
-  Tensor beta = product(beta_, normed), alpha;
+  const Tensor mixed = convolution_.forward(context.product(qkv_, normed), context.pool, context.places.step.states.value()).silu();
+  Tensor beta = context.product(beta_, normed), alpha;
   if (joined_) {
     const Tensor both = beta.reshape({rows, spec_.key_heads, 2, heads / spec_.key_heads});
     beta = both.narrow(2, 0, 1).reshape({rows, heads});
     alpha = both.narrow(2, 1, 1).reshape({rows, heads});
   } else {
-    alpha = product(alpha_, normed);
+    alpha = context.product(alpha_, normed);
   }
-  const Tensor decays = softplus(alpha + decay_bias_) * decay_;
+  const Tensor decays = nn::softplus(alpha + decay_bias_) * decay_;
   const Tensor heads_of = rms_norm(states_of(mixed, beta.sigmoid(), decays, context), norm_, {spec_.norm_epsilon, deterministic_});
-  const Tensor y = heads_of.reshape({rows, spec_.inner()}) * product(gate_, normed).silu();
+  const Tensor y = heads_of.reshape({rows, spec_.inner()}) * context.product(gate_, normed).silu();
   context.show_input({out_.name}, y);
-  return product(out_, y);
+  return context.product(out_, y);
 }
 
 }  // namespace

@@ -103,7 +103,7 @@ Tensor FeedForwardMixer::forward(const Tensor& normed, const MixerContext& conte
   if (sub_norm_) x = (*sub_norm_)(x);
   if (divisors_) x = x / *divisors_;
   context.show_input({down_.name}, x);
-  Tensor result = biased(context.adapted(down_, x, down_.scaled(linear(x, down_.weight, context.linear))), down_bias_);
+  Tensor result = biased(context.product(down_, x), down_bias_);
   if (!scaled_by_) return result;
   return result * scaled_by_->scaled(linear(normed, scaled_by_->weight, context.linear)).sigmoid();
 }

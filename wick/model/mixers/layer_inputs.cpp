@@ -24,7 +24,7 @@ class LayerInputMixer final : public Mixer {
   [[nodiscard]] Tensor forward(const Tensor& normed, const MixerContext& context) const override {
     const auto product = [&](const ScaledMatrix& matrix, const Tensor& x) {
       context.show_input({matrix.name}, x);
-      return context.adapted(matrix, x, matrix.scaled(linear(x, matrix.weight, context.linear)));
+      return context.product(matrix, x);
     };
     const Tensor gate = activation_.forward(product(gate_, normed));
     return product(projection_, gate * context.places.layer_inputs.narrow(1, layer_, 1).reshape(gate.shape()));

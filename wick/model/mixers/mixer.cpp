@@ -15,6 +15,10 @@ void MixerContext::show_input(std::initializer_list<std::string_view> weights, c
   }
 }
 
+Tensor MixerContext::product(const ScaledMatrix& matrix, const Tensor& x) const {
+  return adapted(matrix, x, matrix.scaled(wick::linear(x, matrix.weight, linear)));
+}
+
 Tensor MixerContext::adapted(const ScaledMatrix& matrix, const Tensor& x, Tensor product) const {
   return adapts(matrix) ? product + adapter_product(x, *matrix.adapters, *places.step.adapters, linear) : std::move(product);
 }

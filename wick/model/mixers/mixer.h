@@ -38,6 +38,8 @@ struct MixerContext {
 
   // A product of x with a matrix, as it is scaled, with what the adapters of the rows add to it.
   [[nodiscard]] Tensor adapted(const ScaledMatrix& matrix, const Tensor& x, Tensor product) const;
+  // x · matrixᵀ, scaled and adapted.
+  [[nodiscard]] Tensor product(const ScaledMatrix& matrix, const Tensor& x) const;
   // Whether adapted() adds something, so that the product must not be a part of a call that goes on with it.
   [[nodiscard]] bool adapts(const ScaledMatrix& matrix) const noexcept { return places.step.adapters && matrix.adapters != nullptr; }
   // Reports the input of these weights ("blk.0.attn_q.weight") to the observer: each once, and none without a name.

@@ -22,13 +22,6 @@ void StateRange::write(const KvPool& pool, const StateInputs& step, int64_t firs
   }
 }
 
-Tensor softplus(const Tensor& x) {
-  // Beyond it, log(1 + eˣ) is x in f32.
-  constexpr double kLinear = 20;
-  // eˣ stays finite, and where x is large the maximum is x itself.
-  return x.minimum(kLinear).exp().log1p().maximum(x);
-}
-
 Tensor SequenceRun::rows_of(const Tensor& all, int64_t column, std::initializer_list<int64_t> extents) const {
   std::vector<int64_t> shape{sequences, positions};
   shape.insert(shape.end(), extents);

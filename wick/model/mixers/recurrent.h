@@ -28,9 +28,6 @@ class StateRange {
   int64_t recurrent_, first_, count_;
 };
 
-// log(1 + eˣ), without overflow.
-[[nodiscard]] Tensor softplus(const Tensor& x);
-
 // Neighbouring sequences of a step with equally many rows, which are computed together.
 struct SequenceRun {
   int64_t first = 0, sequences = 0;  // of the step's

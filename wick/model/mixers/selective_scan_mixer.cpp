@@ -6,7 +6,7 @@
 
 #include "wick/model/mixers/mixer.h"
 #include "wick/model/mixers/recurrent.h"
-#include "wick/tensor/ops/linear.h"
+#include "wick/nn/activation.h"
 #include "wick/tensor/ops/normalize.h"
 
 namespace wick {
@@ -27,10 +27,9 @@ class SelectiveScanMixer final : public Mixer {
   // Rows of some sequences, which have equally many: [sequences, positions, …].
   struct Rows {
     Tensor x, steps;        // [.., inner]
-    Tensor columns, reads;  // [.., state_size]: what goes into states, and what
-                            // is read of them
+    Tensor columns, reads;  // [.., state_size]: what goes into states, and what is read of them
   };
-  // [sequences, positions, inner]. `state` [sequences, inner, state_size] is then the one behind them.
+  // [sequences, positions, inner]. `state` [sequences, inner, state_size] is then the one after them.
   [[nodiscard]] Tensor scan(const Rows& rows, int64_t first, int64_t count, Tensor& state) const;
   [[nodiscard]] Tensor normalized(const Tensor& x, const std::optional<Tensor>& norm) const;
 
@@ -86,7 +85,7 @@ Tensor SelectiveScanMixer::scan(const Rows& rows, int64_t first, int64_t count, 
 Tensor SelectiveScanMixer::forward(const Tensor& normed, const MixerContext& context) const {
   const auto product = [&](const ScaledMatrix& matrix, const Tensor& x) {
     context.show_input({matrix.name}, x);
-    return context.adapted(matrix, x, matrix.scaled(linear(x, matrix.weight, context.linear)));
+    return context.product(matrix, x);
   };
   const StateInputs& step = context.places.step.states.value();
   const int64_t inner = spec_.inner, size = spec_.state_size;
@@ -95,7 +94,7 @@ Tensor SelectiveScanMixer::forward(const Tensor& normed, const MixerContext& con
   const Tensor mixed = product(mix_, x);
   const Tensor columns = normalized(mixed.narrow(1, spec_.rank, size), column_norm_);
   const Tensor reads = normalized(mixed.narrow(1, spec_.rank + size, size), read_norm_);
-  const Tensor steps = softplus(product(step_, normalized(mixed.narrow(1, 0, spec_.rank), step_norm_).contiguous()) + step_bias_);
+  const Tensor steps = nn::softplus(product(step_, normalized(mixed.narrow(1, 0, spec_.rank), step_norm_).contiguous()) + step_bias_);
   const Tensor before = state_.read(context.pool, step);
   std::vector<Tensor> parts;
   for (const SequenceRun& run : runs_of(step, deterministic_)) {

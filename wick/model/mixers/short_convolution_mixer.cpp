@@ -3,7 +3,6 @@
 
 #include "wick/model/mixers/mixer.h"
 #include "wick/model/mixers/recurrent.h"
-#include "wick/tensor/ops/linear.h"
 
 namespace wick {
 namespace {
@@ -18,11 +17,11 @@ class ShortConvolutionMixer final : public Mixer {
 
   [[nodiscard]] Tensor forward(const Tensor& normed, const MixerContext& context) const override {
     context.show_input({in_.name}, normed);
-    const Tensor all = context.adapted(in_, normed, in_.scaled(linear(normed, in_.weight, context.linear)));
+    const Tensor all = context.product(in_, normed);
     const auto third = [&](int64_t index) { return all.narrow(1, index * width_, width_); };
     const Tensor mixed = third(1) * convolution_.forward(third(0) * third(2), context.pool, context.places.step.states.value());
     context.show_input({out_.name}, mixed);
-    return context.adapted(out_, mixed, out_.scaled(linear(mixed, out_.weight, context.linear)));
+    return context.product(out_, mixed);
   }
   [[nodiscard]] std::vector<const ScaledMatrix*> matrices() const override { return {&in_, &out_}; }
   [[nodiscard]] std::vector<ScaledMatrix*> adaptable() override { return {&in_, &out_}; }

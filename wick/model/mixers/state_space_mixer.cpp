@@ -6,7 +6,7 @@
 
 #include "wick/model/mixers/mixer.h"
 #include "wick/model/mixers/recurrent.h"
-#include "wick/tensor/ops/linear.h"
+#include "wick/nn/activation.h"
 #include "wick/tensor/ops/normalize.h"
 
 namespace wick {
@@ -123,14 +123,14 @@ Tensor StateSpaceMixer::gated(const Tensor& y, const Tensor& gate) const {
 
 Tensor StateSpaceMixer::forward(const Tensor& normed, const MixerContext& context) const {
   context.show_input({in_.name}, normed);
-  const Tensor all = context.adapted(in_, normed, in_.scaled(linear(normed, in_.weight, context.linear)));
+  const Tensor all = context.product(in_, normed);
   const int64_t inner = spec_.inner(), width = spec_.width();
   const Tensor mixed = convolution_.forward(all.narrow(1, inner, width), context.pool, context.places.step.states.value()).silu();
-  Tensor steps = softplus(all.narrow(1, inner + width, spec_.heads) + step_bias_);
+  Tensor steps = nn::softplus(all.narrow(1, inner + width, spec_.heads) + step_bias_);
   if (spec_.least_step > 0) steps = steps.maximum(spec_.least_step);
   const Tensor y = gated(states_of(mixed, steps, context), all.narrow(1, 0, inner));
   context.show_input({out_.name}, y);
-  return context.adapted(out_, y, out_.scaled(linear(y, out_.weight, context.linear)));
+  return context.product(out_, y);
 }
 
 }  // namespace
