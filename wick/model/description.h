@@ -51,10 +51,10 @@ struct AttentionSpec {
   float clamp = 0;          // of queries, keys and values, between norms and rotation; 0: none
   float alibi = 0;          // the largest bias a position (Press et al. 2022); 0: none
   bool output_bias = true;  // attn_output.bias counts, if it is there
-  bool gated = false;       // attn_q has a gate behind each head's query, whose sigmoid multiplies the head's result
+  bool gated = false;       // in attn_q a gate follows each head's query; its sigmoid multiplies the head's result
   // The layer whose keys and values it attends to, having none of its own; -1: its own.
   int64_t cache_of = -1;
-  bool keys_are_values = false;    // values are what attn_k gives, before its norm
+  bool keys_are_values = false;    // the values are attn_k's products, before its norm
   bool normalizes_values = false;  // each head's, without weights
   bool sinks = false;              // attn_sinks: a score of each head that takes weight from all (Xiao et al. 2024)
   QueryTemperature temperature = {};
@@ -157,21 +157,21 @@ struct StateSpaceSpec {
 };
 
 // Mamba (Gu & Dao 2023): a state [inner, state_size] whose numbers decay each by their own rate times the position's step, one for each
-// row, and take in the product of the row's input with the position's column. Before it is a short convolution, behind it a gate. Weights:
+// row, and take in the product of the row's input with the position's column. A short convolution precedes it, a gate follows. Weights:
 // ssm_in, with the rows of inputs and gate; ssm_conv1d [inner, kernel] with a bias; ssm_x, with the rows of steps of this rank, columns and
 // reads; ssm_dt [inner, rank] with a bias; ssm_a [inner, state_size]; ssm_d [inner]; ssm_out; and where the checkpoint has them the norms
-// of what ssm_x gives, ssm_dt_norm, ssm_b_norm and ssm_c_norm.
+// of ssm_x's parts, ssm_dt_norm, ssm_b_norm and ssm_c_norm.
 struct SelectiveScanSpec {
   int64_t inner = 0, state_size = 0;
   int64_t rank = 0;
   int64_t kernel = 0;
-  bool bare_norms = false;  // what ssm_x gives is normalized without weights
+  bool bare_norms = false;  // ssm_x's parts are normalized without weights
   float norm_epsilon = 1e-5F;
 };
 
 // The gated delta rule (Yang, Kautz & Hatamizadeh 2025): a state [key_dim, value_dim] of each value head decays by one number a position;
 // then what it holds under the position's key moves towards the position's value, by another number. Queries and keys, of which there are
-// fewer heads, have length 1. Before it is a short convolution of queries, keys and values, behind it a norm of each head and a gate.
+// fewer heads, have length 1. A short convolution of queries, keys and values precedes it; a norm of each head and a gate follow.
 // Weights: attn_qkv, with the rows of queries, keys and values; attn_gate; ssm_beta and ssm_alpha, or ssm_ba with the rows of both for each
 // key head; ssm_conv1d [width, kernel]; ssm_dt.bias, ssm_a [value_heads]; ssm_norm [value_dim]; ssm_out.
 struct DeltaRuleSpec {
@@ -224,7 +224,7 @@ struct ScoreHeadSpec {
 };
 
 // Alternating updates (Baykal et al. 2023): several residual streams, of which each layer computes one; the others are predicted before it
-// and corrected after it by what it gave. Weights: altup_proj and altup_unembd_proj [streams - 1, hidden_size, hidden_size]; in each layer
+// and corrected after it by its result. Weights: altup_proj and altup_unembd_proj [streams - 1, hidden_size, hidden_size]; in each layer
 // altup_router [streams, hidden_size] with altup_router_norm, altup_predict_coef [streams², streams], altup_correct_coef [streams,
 // streams], altup_correct_scale [hidden_size], and LayerInputSpec's with post_norm, whose result the further streams take.
 struct AlternatingSpec {

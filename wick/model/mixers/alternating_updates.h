@@ -12,7 +12,7 @@
 
 namespace wick {
 
-// The streams before the first layer, and what they are behind the last one. Streams are f32 [rows, streams, hidden_size].
+// Makes the streams before the first layer and merges them after the last. Streams are f32 [rows, streams, hidden_size].
 class AlternatingStreams {
  public:
   AlternatingStreams(const AlternatingSpec& spec, WeightReader& weights, int64_t hidden_size);
@@ -38,7 +38,7 @@ class AlternatingUpdates {
   [[nodiscard]] Tensor predict(const Tensor& streams) const;
   // The stream that the layer computes: [rows, hidden_size].
   [[nodiscard]] Tensor active(const Tensor& streams) const;
-  // The streams behind the layer, which has made `computed` of the active one.
+  // The streams after the layer, whose result for the active one is `computed`.
   [[nodiscard]] Tensor correct(const Tensor& predicted, const Tensor& computed, const MixerContext& context) const;
 
  private:
