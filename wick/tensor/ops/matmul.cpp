@@ -92,16 +92,18 @@ Tensor matmul(const Tensor& lhs, const Tensor& rhs) {
 
 namespace {
 
-// How many digits of 16 bits the dtype's integers have.
-int digits_of(DType dtype) { return std::max(1, info(dtype).block_bytes / 2); }
-
-// Digit `place` of x in base 2^16, as f64; the highest digit carries the sign.
-Tensor digit(const Tensor& x, int place, int digits) {
+// x in base 2^16, the lowest digit first, as f64; the highest carries the sign.
+std::vector<Tensor> digits_of(const Tensor& x) {
   constexpr double kBase = 65536;
+  const int count = std::max(1, info(x.dtype()).block_bytes / 2);
+  std::vector<Tensor> digits;
   Tensor rest = x.to_dtype(DType::i64);
-  for (int i = 0; i < place; ++i) rest = rest.floor_divide(kBase);
-  if (place + 1 < digits) rest = rest.remainder(kBase);
-  return rest.to_dtype(DType::f64);
+  for (int place = 0; place < count; ++place) {
+    const bool is_last = place + 1 == count;
+    digits.push_back((is_last ? rest : rest.remainder(kBase)).to_dtype(DType::f64));
+    if (!is_last) rest = rest.floor_divide(kBase);
+  }
+  return digits;
 }
 
 // Integers in the arithmetic of f64, exact: digits of 16 bits are multiplied, and as many products added as f64 holds. The sums wrap
@@ -111,16 +113,14 @@ Tensor integer_matmul(const Tensor& lhs, const Tensor& rhs) {
   const bool fits = lhs.rank() >= 2 && rhs.rank() >= 2 && lhs.dim(-1) == rhs.dim(-2) && lhs.dim(-1) > 0;
   if (!fits) return matmul(lhs.to_dtype(DType::f64), rhs.to_dtype(DType::f64)).to_dtype(lhs.dtype());  // zeros, or the error
   const int64_t k = lhs.dim(-1);
-  const int left_digits = digits_of(lhs.dtype()), right_digits = digits_of(rhs.dtype());
+  const std::vector<Tensor> left = digits_of(lhs), right = digits_of(rhs);
   Tensor sum;
-  for (int left = 0; left < left_digits; ++left) {
-    const Tensor left_digit = digit(lhs, left, left_digits);
-    for (int right = 0; right < right_digits && left + right < 4; ++right) {
-      const Tensor right_digit = digit(rhs, right, right_digits);
+  for (size_t i = 0; i < left.size(); ++i) {
+    for (size_t j = 0; j < right.size() && i + j < 4; ++j) {
       for (int64_t start = 0; start < k; start += kMaxTerms) {
         const int64_t terms = std::min(kMaxTerms, k - start);
-        Tensor part = matmul(left_digit.narrow(-1, start, terms), right_digit.narrow(-2, start, terms)).to_dtype(DType::i64);
-        for (int i = 0; i < left + right; ++i) part = part * 65536.0;
+        Tensor part = matmul(left[i].narrow(-1, start, terms), right[j].narrow(-2, start, terms)).to_dtype(DType::i64);
+        for (size_t place = 0; place < i + j; ++place) part = part * 65536.0;
         sum = sum.defined() ? sum + part : part;
       }
     }

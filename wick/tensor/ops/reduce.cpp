@@ -189,10 +189,8 @@ Tensor sum(const Tensor& x, const Dims& dims, DType dtype, bool keep) {
   constexpr int64_t kConvertedElements = 1 << 17;  // the copy of a part stays in a core's cache
   check_assigned("sum", x);
   const std::vector<int> resolved = dims.resolve(x.shape(), "sum");
-  if (x.dtype() == dtype) return keep ? x.sum_keepdim(dims) : x.sum(dims);
-  if (x.elements() <= kConvertedElements || x.is_tracked() || x.rank() == 0) {
-    const Tensor converted = x.to_dtype(dtype);
-    return keep ? converted.sum_keepdim(dims) : converted.sum(dims);
+  if (x.dtype() == dtype || x.elements() <= kConvertedElements || x.is_tracked()) {
+    return reduce_dims("sum", ReduceKind::sum, x.to_dtype(dtype), dims, keep);
   }
   int longest = 0;
   for (int dim = 1; dim < x.rank(); ++dim) {
