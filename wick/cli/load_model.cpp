@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "wick/base/fail.h"
 #include "wick/base/process.h"
@@ -111,15 +112,22 @@ std::string Precision::describe() const {
   return text;
 }
 
-Flags::Added add_pooling(Flags& flags, std::optional<Pooling>& pooling) {
+Flags::Added add_pooling(Flags& flags, std::optional<Pooling>& pooling, bool* each_token) {
+  const bool may_be_none = each_token != nullptr;
+  std::vector<std::string> choices = {"mean", "cls", "last", "max", "mean_sqrt", "weighted_mean"};
+  if (may_be_none) choices.emplace_back(kNoPooling);
   return flags
       .add_value("--pooling", "KIND",
-                 fmt::format("how the vectors of a text's tokens become one: {} (as the model's file says, else mean)", pooling_words()),
-                 [&pooling](const std::string& text) {
+                 fmt::format("how the vectors of a text's tokens become one: {}{} (as the model's file says, else mean)", pooling_words(),
+                             may_be_none ? ", or none, for /embedding alone" : ""),
+                 [&pooling, each_token](const std::string& text) {
                    pooling = parse_pooling(text);
-                   if (!pooling) fail(ErrorCode::invalid_argument, "--pooling {}: must be one of {}", text, pooling_words());
+                   if (each_token != nullptr) *each_token = text == kNoPooling;
+                   if (pooling || (each_token != nullptr && *each_token)) return;
+                   fail(ErrorCode::invalid_argument, "--pooling {}: must be one of {}{}", text, pooling_words(),
+                        each_token == nullptr ? std::string() : fmt::format(", {}", kNoPooling));
                  })
-      .choices({"mean", "cls", "last", "max", "mean_sqrt", "weighted_mean"});
+      .choices(choices);
 }
 
 void add_precision(Flags& flags, Precision& precision) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "wick/cli/console.h"
@@ -57,8 +58,11 @@ struct Precision {
   [[nodiscard]] std::string describe() const;
 };
 
-// --pooling: how vectors of texts are made, if not as the model's file says.
-Flags::Added add_pooling(Flags& flags, std::optional<Pooling>& pooling);
+// The word for no pooling: a vector for each token.
+inline constexpr std::string_view kNoPooling = "none";
+// --pooling: how vectors of texts are made, if not as the model's file says. With `each_token`, kNoPooling is one of its values, which
+// sets it.
+Flags::Added add_pooling(Flags& flags, std::optional<Pooling>& pooling, bool* each_token = nullptr);
 
 // --precise, --fast, --deterministic and --kv-type.
 void add_precision(Flags& flags, Precision& precision);

@@ -9,6 +9,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/cli/hub/model_path.h"
+#include "wick/cli/load_model.h"
 #include "wick/cli/text_input.h"
 #include "wick/model/checkpoint/checkpoint.h"
 #include "wick/server/api_error.h"

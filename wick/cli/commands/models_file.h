@@ -13,9 +13,6 @@
 
 namespace wick {
 
-// The word for no pooling: a vector for each token.
-inline constexpr std::string_view kNoPooling = "none";
-
 // One model of the file. What is not given there is as the flags of the command have it.
 struct ModelsFileEntry {
   std::string name = {};

@@ -54,24 +54,6 @@ void add_address_flags(Flags& flags, ServingOptions& options) {
       .group(kServingGroup);
 }
 
-// As add_pooling, and "none": each token's vector by itself, for who asks for that (/embedding).
-void add_serving_pooling(Flags& flags, EngineOptions& engine) {
-  flags
-      .add_value("--pooling", "KIND",
-                 fmt::format("how the vectors of a text's tokens become one: {}, or none, for /embedding alone (as the model's file says, "
-                             "else mean)",
-                             pooling_words()),
-                 [&engine](const std::string& text) {
-                   engine.embeds_each_token = text == kNoPooling;
-                   engine.pooling = engine.embeds_each_token ? std::nullopt : parse_pooling(text);
-                   if (!engine.pooling && !engine.embeds_each_token) {
-                     fail(ErrorCode::invalid_argument, "--pooling {}: must be one of {}, {}", text, pooling_words(), kNoPooling);
-                   }
-                 })
-      .choices({"mean", "cls", "last", "max", "mean_sqrt", "weighted_mean", "none"})
-      .group(kServingGroup);
-}
-
 void add_engine_flags(Flags& flags, ServingOptions& options) {
   flags
       .add_integer("--parallel,--np,--slots",
@@ -88,7 +70,7 @@ void add_engine_flags(Flags& flags, ServingOptions& options) {
       .group(kServingGroup);
   flags.add_integer("--kv-memory", "memory of the KV cache, in MiB (enough for --parallel requests of 1,024 tokens)", options.kv_mib, 1)
       .group(kServingGroup);
-  add_serving_pooling(flags, options.engine);
+  add_pooling(flags, options.engine.pooling, &options.engine.embeds_each_token).group(kServingGroup);
   flags.add_switch("--no-prefix-cache", "do not reuse the KV cache of prompts with a common prefix", options.no_prefix_cache)
       .group(kServingGroup);
   flags.add_integer("--cache-ram", "host memory in MiB for prefixes evicted from the KV cache (0)", options.cache_ram_mib, 0)
