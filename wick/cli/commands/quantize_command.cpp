@@ -2,7 +2,11 @@
 
 #include <filesystem>
 
+#include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkdtemp is POSIX's
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <optional>
 #include <ostream>
 #include <system_error>
@@ -30,27 +34,37 @@
 namespace wick {
 namespace {
 
-// A Hugging Face folder as a GGUF file beside the result, or with the temporary files if there is none, while this object lives.
+// A Hugging Face folder as a GGUF file in a new folder that only this user may read, while this object lives: beside the result, whose
+// disk must have room for it, or with the temporary files where no file is written.
 class ConvertedFolder {
  public:
-  // Errors: invalid_argument where such a file is there; write_gguf's.
-  ConvertedFolder(const Checkpoint& folder, const std::filesystem::path& out)
-      : path_((out.empty() ? std::filesystem::temp_directory_path() / "wick-quantize" : out).string() + ".converted.gguf") {
-    if (std::filesystem::exists(path_))
-      fail(ErrorCode::invalid_argument, "{}: the folder would be converted to this file, which is there; remove it", path_.string());
-    write_gguf(folder, path_);
-  }
-  ~ConvertedFolder() {
+  // Errors: io where there can be no such folder; write_gguf's.
+  ConvertedFolder(const Checkpoint& folder, const std::filesystem::path& out) {
     std::error_code ignored;
-    std::filesystem::remove(path_, ignored);
+    const bool is_file = !out.empty() && (std::filesystem::is_regular_file(out, ignored) || !std::filesystem::exists(out, ignored));
+    std::string name = ((is_file ? out.parent_path() : std::filesystem::temp_directory_path()) / "wick-quantize-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) fail(ErrorCode::io, "{}: {}", name, std::strerror(errno));
+    folder_ = name;
+    try {
+      write_gguf(folder, path());
+    } catch (...) {
+      remove();
+      throw;
+    }
   }
+  ~ConvertedFolder() { remove(); }
   ConvertedFolder(const ConvertedFolder&) = delete;
   ConvertedFolder& operator=(const ConvertedFolder&) = delete;
 
-  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+  [[nodiscard]] std::filesystem::path path() const { return folder_ / "model.gguf"; }
 
  private:
-  std::filesystem::path path_;
+  void remove() const {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+
+  std::filesystem::path folder_;
 };
 
 struct Quantization {
@@ -168,6 +182,7 @@ void quantize(const Console& console, const Quantization& request) {
   }
   options.notice = [&](const std::string& remark) { console.note(remark); };
   options.warning = [&](const std::string& remark) { console.warn(remark); };
+  if (!request.out.empty()) check_writable(request.out, {request.importance});
   std::filesystem::path in = resolve_hub(console, request.in);
   std::optional<ConvertedFolder> converted;
   if (is_hugging_face_folder(in)) {
@@ -176,10 +191,7 @@ void quantize(const Console& console, const Quantization& request) {
     in = converted.emplace(folder, request.out).path();
   }
   const GgufFile source = GgufFile::open(in);
-  if (!request.out.empty()) {
-    refuse_to_overwrite(source, request.out);
-    refuse_to_overwrite_file(request.importance, request.out);
-  }
+  if (!request.out.empty()) refuse_to_overwrite(source, request.out);
   if (request.dry_run) return show_plan(console, source, check_plan(source, options));
   write_quantized(console, request, source, options);
 }
