@@ -21,27 +21,20 @@
 namespace wick::server {
 namespace {
 
-// As chat_logprob, with the tokens' numbers.
-Json llama_logprob(const Tokenizer& tokenizer, const GeneratedLogprob& value) {
-  Json json = chat_logprob(tokenizer, value);
-  json["id"] = value.chosen.token;
-  for (size_t i = 0; i < value.top.size(); ++i) json["top_logprobs"][i]["id"] = value.top[i].token;
-  return json;
-}
-
-// The same of the distribution that the token was drawn from, as probabilities.
-Json llama_probability(const Tokenizer& tokenizer, const GeneratedLogprob& value) {
-  const auto as_probability = [](Json json) {
-    json["prob"] = std::exp(json["logprob"].get<double>());
+// As chat_logprob, with the tokens' numbers; after sampling, with probabilities in the place of their logarithms.
+Json llama_logprob(const Tokenizer& tokenizer, const GeneratedLogprob& value, bool after_sampling) {
+  const auto finish = [&](Json& json, const TokenLogprob& token) {
+    json["id"] = token.token;
+    if (!after_sampling) return;
     json.erase("logprob");
-    return json;
+    json["prob"] = std::exp(token.logprob);
   };
-  Json json = llama_logprob(tokenizer, value);
-  Json tops = Json::array();
-  for (const Json& top : json["top_logprobs"]) tops.push_back(as_probability(top));
+  Json json = chat_logprob(tokenizer, value);
+  Json top = std::move(json["top_logprobs"]);
   json.erase("top_logprobs");
-  json = as_probability(std::move(json));
-  json["top_probs"] = std::move(tops);
+  finish(json, value.chosen);
+  for (size_t i = 0; i < value.top.size(); ++i) finish(top[i], value.top[i]);
+  json[after_sampling ? "top_probs" : "top_logprobs"] = std::move(top);
   return json;
 }
 
@@ -201,8 +194,7 @@ class LlamaWriter final : public AnswerWriter {
   }
 
   Json probability_json(const GeneratedLogprob& value) const {
-    const Tokenizer& tokenizer = service_->engine->tokenizer();
-    return options_.after_sampling ? llama_probability(tokenizer, value) : llama_logprob(tokenizer, value);
+    return llama_logprob(service_->engine->tokenizer(), value, options_.after_sampling);
   }
 
   Json last(const Choice& choice) const {
