@@ -159,6 +159,19 @@ Array running(const Array& self, std::optional<int> dim, nb::handle dtype, std::
            nb::arg("dim"), nb::sig("def " #name "_keepdim(self, dim: int | collections.abc.Sequence[int]) -> Tensor"))          \
       .def(#name "_all", [](const Array& self) {                                                                                \
              return reduce_as<static_cast<Reduce>(&Tensor::name), &Tensor::name##_keepdim, result>(self, nb::none(), false, nb::none()); })
+// max and amax: PyTorch's second name, without the arguments of NumPy's.
+#define WICK_EXTREME(name, is_largest)                                                                                              \
+  tensor.def(#name, [](const Array& self, nb::handle dim, nb::handle keepdim, nb::handle axis, nb::handle keepdims, nb::handle out) { \
+           const ReduceArguments arguments(dim, keepdim, axis, keepdims, out, #name);                                               \
+           return extreme(self, arguments.dim, arguments.keep, is_largest);                                                         \
+         }, nb::arg("dim") = nb::none(), nb::arg("keepdim") = false, nb::kw_only(), nb::arg("axis") = nb::none(),                   \
+         nb::arg("keepdims") = nb::none(), nb::arg("out") = nb::none(),                                                             \
+         nb::sig("def " #name "(self, dim: int | collections.abc.Sequence[int] | None = None, keepdim: bool = False, *, "           \
+                 "axis: int | collections.abc.Sequence[int] | None = None, keepdims: bool | None = None, out: None = None) "        \
+                 "-> Tensor"))                                                                                                      \
+      .def("a" #name, [](const Array& self, nb::handle dim, bool keepdim) { return extreme(self, dim, keepdim, is_largest); },      \
+           nb::arg("dim") = nb::none(), nb::arg("keepdim") = false,                                                                 \
+           nb::sig("def a" #name "(self, dim: int | collections.abc.Sequence[int] | None = None, keepdim: bool = False) -> Tensor"))
 // clang-format on
 
 void bind_order(nb::class_<Array>& tensor) {
@@ -203,35 +216,9 @@ void bind_reductions(nb::class_<Array>& tensor) {
   WICK_REDUCTION(mean, Result::floats, "Of integers, the default float dtype.");
   WICK_REDUCTION(any, Result::boolean, "Whether an element is not 0.");
   WICK_REDUCTION(all, Result::boolean, "Whether no element is 0.");
+  WICK_EXTREME(max, true);
+  WICK_EXTREME(min, false);
   tensor
-      .def(
-          "max",
-          [](const Array& self, nb::handle dim, nb::handle keepdim, nb::handle axis, nb::handle keepdims, nb::handle out) {
-            const ReduceArguments arguments(dim, keepdim, axis, keepdims, out, "max");
-            return extreme(self, arguments.dim, arguments.keep, true);
-          },
-          nb::arg("dim") = nb::none(), nb::arg("keepdim") = false, nb::kw_only(), nb::arg("axis") = nb::none(),
-          nb::arg("keepdims") = nb::none(), nb::arg("out") = nb::none(),
-          nb::sig("def max(self, dim: int | collections.abc.Sequence[int] | None = None, keepdim: bool = False, *, axis: int | "
-                  "collections.abc.Sequence[int] | None = None, keepdims: bool | None = None, out: None = None) -> Tensor"))
-      .def(
-          "min",
-          [](const Array& self, nb::handle dim, nb::handle keepdim, nb::handle axis, nb::handle keepdims, nb::handle out) {
-            const ReduceArguments arguments(dim, keepdim, axis, keepdims, out, "min");
-            return extreme(self, arguments.dim, arguments.keep, false);
-          },
-          nb::arg("dim") = nb::none(), nb::arg("keepdim") = false, nb::kw_only(), nb::arg("axis") = nb::none(),
-          nb::arg("keepdims") = nb::none(), nb::arg("out") = nb::none(),
-          nb::sig("def min(self, dim: int | collections.abc.Sequence[int] | None = None, keepdim: bool = False, *, axis: int | "
-                  "collections.abc.Sequence[int] | None = None, keepdims: bool | None = None, out: None = None) -> Tensor"))
-      .def(
-          "amax", [](const Array& self, nb::handle dim, bool keepdim) { return extreme(self, dim, keepdim, true); },
-          nb::arg("dim") = nb::none(), nb::arg("keepdim") = false,
-          nb::sig("def amax(self, dim: int | collections.abc.Sequence[int] | None = None, keepdim: bool = False) -> Tensor"))
-      .def(
-          "amin", [](const Array& self, nb::handle dim, bool keepdim) { return extreme(self, dim, keepdim, false); },
-          nb::arg("dim") = nb::none(), nb::arg("keepdim") = false,
-          nb::sig("def amin(self, dim: int | collections.abc.Sequence[int] | None = None, keepdim: bool = False) -> Tensor"))
       .def(
           "var",
           [](const Array& self, nb::handle dim, bool keepdim, int64_t correction) {

@@ -297,11 +297,7 @@ def remainder(x1: Operand, x2: Operand, /) -> Tensor:
 
 def round(x: Tensor, /) -> Tensor:
     """To the nearest whole number, halves to the even one."""
-    if _is_integral(x):
-        return x
-    nearest = x.round()  # halves away from zero
-    is_half = (x - x.trunc()).abs().eq(0.5)
-    return _wick.where(is_half, (x / 2.0).round() * 2.0, nearest) if x.size else x
+    return x if _is_integral(x) else x.round()
 
 
 def sign(x: Tensor, /) -> Tensor:

@@ -18,13 +18,15 @@ def any(x: Tensor, /, *, axis: Axis = None, keepdims: builtins.bool = False) -> 
     return x.any(axes_of(axis, x.ndim), keepdims)
 
 
-def _of_sums(x: Tensor, dtype: DTypeLike | None) -> Tensor:
-    """The elements in the dtype that they are summed in: of integers at least the default one. Wick has no uint64."""
+def _kind_of_sums(x: Tensor, dtype: DTypeLike | None) -> DType:
+    """The dtype that elements are summed in: of integers at least the default one. Wick has no uint64."""
     if dtype is not None:
-        return x.to(DType(dtype))
-    if x.dtype == BOOL or isdtype(x.dtype, "integral"):
-        return x.to(DEFAULT_INT)
-    return x
+        return DType(dtype)
+    return DEFAULT_INT if x.dtype == BOOL or isdtype(x.dtype, "integral") else x.dtype
+
+
+def _of_sums(x: Tensor, dtype: DTypeLike | None) -> Tensor:
+    return x.to(_kind_of_sums(x, dtype))
 
 
 def cumulative_prod(x: Tensor, /, *, axis: builtins.int | None = None, dtype: DTypeLike | None = None,
@@ -89,7 +91,7 @@ def std(x: Tensor, /, *, axis: Axis = None, correction: builtins.int | builtins.
 
 
 def sum(x: Tensor, /, *, axis: Axis = None, dtype: DTypeLike | None = None, keepdims: builtins.bool = False) -> Tensor:
-    return _of_sums(x, dtype).sum(axes_of(axis, x.ndim), keepdims)
+    return x.sum(axes_of(axis, x.ndim), keepdims, dtype=_kind_of_sums(x, dtype))
 
 
 def var(x: Tensor, /, *, axis: Axis = None, correction: builtins.int | builtins.float = 0.0, keepdims: builtins.bool = False) -> Tensor:
@@ -106,24 +108,7 @@ def var(x: Tensor, /, *, axis: Axis = None, correction: builtins.int | builtins.
 
 def matmul(x1: Tensor, x2: Tensor, /) -> Tensor:
     dtype = result_type(x1, x2)
-    return _matrix_product(x1.to(dtype), x2.to(dtype))
-
-
-def _matrix_product(a: Tensor, b: Tensor) -> Tensor:
-    """Of integers as sums of outer products, whose memory is that of the result; Wick's own product is of floats."""
-    if a.dtype.is_floating_point:
-        return a @ b
-    if a.ndim == 0 or b.ndim == 0:
-        raise ValueError("matmul: an operand without dimensions")
-    left, right = a if a.ndim > 1 else a.unsqueeze(0), b if b.ndim > 1 else b.unsqueeze(1)
-    if left.shape[-1] != right.shape[-2]:
-        raise ValueError(f"matmul: inner dimensions {left.shape[-1]} and {right.shape[-2]} differ")
-    made = left[..., :, :1] * right[..., :1, :] if left.shape[-1] else left.sum(-1, True).to(a.dtype) * right.sum(-2, True).to(a.dtype)
-    for place in range(1, left.shape[-1]):
-        made = made + left[..., :, place:place + 1] * right[..., place:place + 1, :]
-    if a.ndim == 1:
-        made = made.squeeze(-2)
-    return made.squeeze(-1) if b.ndim == 1 else made
+    return x1.to(dtype) @ x2.to(dtype)
 
 
 def tensordot(x1: Tensor, x2: Tensor, /, *, axes: builtins.int | tuple[Sequence[builtins.int], Sequence[builtins.int]] = 2) -> Tensor:
@@ -143,7 +128,7 @@ def tensordot(x1: Tensor, x2: Tensor, /, *, axes: builtins.int | tuple[Sequence[
     row_shape, column_shape = [x1.shape[a] for a in rows], [x2.shape[b] for b in columns]
     a = _ordered(x1.to(dtype), [*rows, *left]).reshape(_product(row_shape), inner)
     b = _ordered(x2.to(dtype), [*right, *columns]).reshape(inner, _product(column_shape))
-    return _matrix_product(a, b).reshape(row_shape + column_shape)
+    return (a @ b).reshape(row_shape + column_shape)
 
 
 def _ordered(x: Tensor, order: list[builtins.int]) -> Tensor:
