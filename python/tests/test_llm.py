@@ -248,7 +248,7 @@ def test_mistakes_are_one_clear_error(model, tmp_path):
     cases = [(lambda: wick.load("/nowhere.gguf"), FileNotFoundError), (lambda: wick.load(broken, device="cpu"), wick.Error),
              (lambda: wick.load(NOVELIST, device="metal"), wick.BackendNotLinkedError),
              (lambda: wick.load(NOVELIST, device="cpu", context=10**9), ValueError),
-             (lambda: model.generate("x", temprature=1), TypeError), (lambda: model.generate("x", temperature=9), ValueError),
+             (lambda: model.generate("x", temprature=1), TypeError), (lambda: model.generate("x", temperature=101), ValueError),
              (lambda: model.generate("x", temperature="hot"), TypeError), (lambda: model.generate("word " * 9000), wick.ContextFullError),
              (lambda: model.generate([10**6]), IndexError), (lambda: model.generate("x", max_tokens=-1), ValueError)]
     for call, kind in cases:
