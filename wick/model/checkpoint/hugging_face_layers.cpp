@@ -220,7 +220,8 @@ void ConfigTranslator::translate_adjusted_width() {
   const uint64_t said = whole_number(key, *width);
   const double factor = find("block_ffn_dim_multiplier") == nullptr ? 1 : positive("", json_, "block_ffn_dim_multiplier");
   const uint64_t multiple = find("block_multiple_of") == nullptr ? 256 : whole_number("block_multiple_of", *find("block_multiple_of"));
-  const double scaled = std::floor(factor * static_cast<double>(2 * said / 3));
+  const uint64_t gated = 2 * said / 3;
+  const double scaled = std::floor(factor * static_cast<double>(gated));
   if (!(scaled >= 1) || scaled > 1e9) refuse("block_ffn_dim_multiplier", fmt::format("{}", factor), "the width is out of range");
   add("feed_forward_length", key, {(static_cast<uint64_t>(scaled) + multiple - 1) / multiple * multiple});
 }

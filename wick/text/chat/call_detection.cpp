@@ -90,8 +90,8 @@ bool is_mark(std::string_view text) {
 }
 
 struct Turn {
-  std::string_view content = "";
-  std::string_view reasoning = "";
+  std::string_view content{};
+  std::string_view reasoning{};
   int calls = 0;
   std::string_view text_value = kText;
 };

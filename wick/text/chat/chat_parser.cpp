@@ -106,7 +106,7 @@ class ChatParser::Machine {
   [[nodiscard]] Found find_call(bool at_end, const CallForm*& form, CallBeginning& beginning) const;
   [[nodiscard]] bool may_begin(size_t form) const;
   void act(Mark mark);
-  void begin(const CallForm& form, CallBeginning beginning);
+  void begin(const CallForm& form, const CallBeginning& beginning);
   void settle_after();
   void after_ends();
 
@@ -287,7 +287,7 @@ void ChatParser::Machine::settle() {
     CallBeginning beginning;
     const Found as_call = find_call(false, form, beginning);
     if (as_call == Found::found) {
-      begin(*form, std::move(beginning));
+      begin(*form, beginning);
       continue;
     }
     if (as_mark == Found::maybe || as_call == Found::maybe) return;
@@ -332,7 +332,7 @@ void ChatParser::Machine::act(Mark mark) {
   }
 }
 
-void ChatParser::Machine::begin(const CallForm& form, CallBeginning beginning) {
+void ChatParser::Machine::begin(const CallForm& form, const CallBeginning& beginning) {
   form_ = &form;
   any_name_ = tokenizer_ == nullptr || is_token_ || schemas_.empty() || state_ == State::after;
   is_token_ = false;
@@ -428,7 +428,7 @@ void ChatParser::Machine::settle_after() {
     }
     for (const bool first : {false, true}) {
       CallBeginning next = next_call(pending_, first);
-      if (next.state == CallBeginning::State::found) return begin(*form_, std::move(next));
+      if (next.state == CallBeginning::State::found) return begin(*form_, next);
       maybe = maybe || next.state == CallBeginning::State::maybe;
     }
     if (maybe) return;
@@ -550,7 +550,7 @@ void ChatParser::Machine::finish() {
     const CallForm* form = nullptr;
     CallBeginning beginning;
     if (find_call(true, form, beginning) == Found::found) {
-      begin(*form, std::move(beginning));
+      begin(*form, beginning);
       break;
     }
     is_token_ = false;

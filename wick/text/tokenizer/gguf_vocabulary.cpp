@@ -259,9 +259,7 @@ void JsonVocabulary::make_unigram() {
     const std::string type = type_of(step);
     if (type == "Precompiled") {
       made_.character_map = decode_base64(text_of(step, "precompiled_charsmap")).value_or("");
-    } else if (type == "Replace" && pattern_text(step, "Regex") == " {2,}") {
-      made_.remove_extra_whitespaces = true;
-    } else if (type == "Strip") {
+    } else if (type == "Strip" || (type == "Replace" && pattern_text(step, "Regex") == " {2,}")) {
       made_.remove_extra_whitespaces = true;
     } else if (type == "Prepend" && text_of(step, "prepend") == kSpaceMarker) {
       made_.add_space_prefix = true;
@@ -311,7 +309,11 @@ void JsonVocabulary::make_word_piece(const VocabularyJson& model) {
   for (size_t id = 0; id < made_.tokens.size(); ++id) {
     if (made_.kinds[id] != TokenKind::normal) continue;
     std::string& text = made_.tokens[id];
-    text = text.starts_with(prefix) ? text.substr(prefix.size()) : std::string(kSpaceMarker) + text;
+    if (text.starts_with(prefix)) {
+      text.erase(0, prefix.size());
+    } else {
+      text.insert(0, kSpaceMarker);
+    }
   }
 }
 
