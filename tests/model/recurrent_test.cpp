@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <random>
 #include <set>
 
@@ -22,11 +23,13 @@ namespace wick {
 namespace {
 
 constexpr int32_t kVocabulary = 600;
+constexpr int64_t kPositions = 256;
 
-// The golden's model with more tokens, so that a tokenizer fits it.
+// The golden's model with more tokens, so that a tokenizer fits it, and more positions.
 GoldenModel wide_model(const std::string& name) {
   GoldenModel golden = GoldenModel::read(name);
   golden.json["config"]["vocab_size"] = kVocabulary;
+  if (golden.json["config"].contains("max_position_embeddings")) golden.json["config"]["max_position_embeddings"] = kPositions;
   for (auto& [tensor, shape] : golden.json["tensors"].items()) {
     const bool table = tensor.find("embed") != std::string::npos && tensor.find("norm") == std::string::npos;
     if (table || tensor == "lm_head.weight") shape[0] = kVocabulary;
@@ -56,8 +59,8 @@ class RecurrentModel : public ::testing::TestWithParam<const char*> {
     return answer;
   }
   // By itself, nothing being kept.
-  [[nodiscard]] std::vector<TokenId> alone(const std::vector<TokenId>& tokens, int64_t count) const {
-    Engine engine(*model_, tokenizer_, {.context = 128, .sequences = 1, .prefix_cache = false});
+  [[nodiscard]] std::vector<TokenId> alone(const std::vector<TokenId>& tokens, int64_t count, int64_t context = 128) const {
+    Engine engine(*model_, tokenizer_, {.context = context, .sequences = 1, .prefix_cache = false});
     return finish(engine, engine.submit(request(tokens, count))).only();
   }
 
@@ -77,13 +80,81 @@ TEST_P(RecurrentModel, APrefixIsTakenWhereItsStateIsKept) {
   const Answer second = finish(engine, engine.submit(request(longer, 5)));
   EXPECT_EQ(second.finishes[0].usage.cached_tokens, 64) << "the prompt's step ended with a block";
   EXPECT_EQ(second.only(), alone(longer, 5));
-  // The keys of the first block are cached; the state after it is not.
   std::vector<TokenId> shorter(prompt.begin(), prompt.begin() + 40);
   const Answer third = finish(engine, engine.submit(request(shorter, 5)));
-  EXPECT_EQ(third.finishes[0].usage.cached_tokens, 0);
+  EXPECT_EQ(third.finishes[0].usage.cached_tokens, 32) << "a step ended where a repeated prompt goes on";
   EXPECT_EQ(third.only(), alone(shorter, 5));
   engine.forget_prefixes();
   EXPECT_EQ(finish(engine, engine.submit(request(longer, 5))).finishes[0].usage.cached_tokens, 0);
+}
+
+TEST_P(RecurrentModel, TheNextTurnGoesOnFromTheLastKeptState) {
+  for (const int64_t sequences : {1, 3}) {
+    Engine engine(*model_, tokenizer_, {.context = kPositions, .sequences = sequences});
+    std::vector<TokenId> text = text_of(45, 1);
+    const auto turn = [&](int64_t count, int64_t cached) {
+      const Answer answer = finish(engine, engine.submit(request(text, count)));
+      EXPECT_EQ(answer.finishes[0].usage.cached_tokens, cached) << sequences << " sequences, " << text.size() << " tokens";
+      EXPECT_EQ(answer.only(), alone(text, count, kPositions));
+      return answer.only();
+    };
+    const auto extend = [&](const std::vector<TokenId>& answer, int64_t count) {
+      text.insert(text.end(), answer.begin(), answer.end());
+      const std::vector<TokenId> question = text_of(count, 2);
+      text.insert(text.end(), question.begin(), question.end());
+    };
+    const std::vector<TokenId> first = turn(60, 0);
+    (void)turn(3, 32);  // the same again
+    extend(first, 20);  // 105 tokens of which 104 were computed
+    extend(turn(2, 96), 30);
+    // A turn that is cancelled leaves what it has computed.
+    Stream cancelled = engine.submit(request(text, 50));
+    for (int steps = 0; steps < 20; ++steps) (void)engine.step();
+    cancelled.cancel();
+    while (engine.step()) continue;
+    extend(turn(5, 128), 3);
+    // Another adapter's, or another user's, is not this one's.
+    Request salted = request(text, 3);
+    salted.cache_salt = "other";
+    EXPECT_EQ(finish(engine, engine.submit(std::move(salted))).finishes[0].usage.cached_tokens, 0);
+    EXPECT_EQ(engine.metrics().kv_blocks_used, 0);
+  }
+}
+
+TEST_P(RecurrentModel, TextsThatBeginAlikeShareTheStateWhereTheyPart) {
+  Engine engine(*model_, tokenizer_, {.context = 128, .sequences = 2});
+  const auto ask = [&](uint32_t seed) {
+    std::vector<TokenId> text = text_of(70, 1);
+    const std::vector<TokenId> question = text_of(40, seed);
+    text.insert(text.end(), question.begin(), question.end());
+    return text;
+  };
+  const bool has_keys = !model_->cache_layout().layers.empty();
+  for (const auto& [seed, cached] : std::map<uint32_t, int64_t>{{10, 0}, {11, 0}, {12, has_keys ? 64 : 0}, {13, has_keys ? 64 : 0}}) {
+    const Answer answer = finish(engine, engine.submit(request(ask(seed), 4)));
+    EXPECT_EQ(answer.finishes[0].usage.cached_tokens, cached) << seed;
+    EXPECT_EQ(answer.only(), alone(ask(seed), 4));
+  }
+  // Those that come at once wait for one of them.
+  engine.forget_prefixes();
+  Stream first = engine.submit(request(ask(20), 4)), second = engine.submit(request(ask(21), 4));
+  EXPECT_EQ(finish(engine, std::move(first)).only(), alone(ask(20), 4));
+  const Answer answer = finish(engine, std::move(second));
+  EXPECT_EQ(answer.finishes[0].usage.cached_tokens, 64);
+  EXPECT_EQ(answer.only(), alone(ask(21), 4));
+}
+
+TEST_P(RecurrentModel, ASessionGoesOnInAnotherEngine) {
+  const std::filesystem::path path = folder_.path() / "session";
+  const std::vector<TokenId> prompt = text_of(70, 1);
+  Engine before(*model_, tokenizer_, {.context = 128, .sequences = 1});
+  (void)finish(before, before.submit(request(prompt, 2)));
+  EXPECT_EQ(before.save_session(prompt, path), 64);
+  Engine after(*model_, tokenizer_, {.context = 128, .sequences = 1});
+  EXPECT_EQ(after.restore_session(path), 64);
+  const Answer answer = finish(after, after.submit(request(prompt, 6)));
+  EXPECT_EQ(answer.finishes[0].usage.cached_tokens, 64);
+  EXPECT_EQ(answer.only(), alone(prompt, 6));
 }
 
 TEST_P(RecurrentModel, ManyRequestsAtOnceGiveTheTokensOfEach) {

@@ -332,6 +332,50 @@ TEST(KvPool, StatesGoWithTheirSequences) {
   EXPECT_EQ(pool.length(pool.create_from_prefix(numbered(11))), 8);
 }
 
+TEST(KvPool, StatesThatAreWantedAgainAreKeptAndThoseOfEachBlockAreNot) {
+  const KvLayout layout{.model = "r", .layers = {layer(kFull)}, .states = {2}};
+  KvPoolOptions options{.context = 256, .block_size = 4, .step = 8, .keep_prefixes = true, .snapshots = 5};
+  options.bytes = KvPool::bytes_for(layout, options, 1);
+  options.sequences = 1;
+  KvPool pool(Device::cpu(), layout, options);
+  EXPECT_EQ(pool.state_usage().blocks, 1 + 2 + 5);
+  const SequenceHandle one = pool.create();
+  EXPECT_EQ(pool.rows_to_state(one, 100, 23), 20) << "the last end of a block before the text's";
+  EXPECT_EQ(pool.rows_to_state(one, 7, 23), 7);
+  EXPECT_EQ(pool.rows_to_state(one, 200, 200), 128) << "each 32 blocks";
+  pool.want_state(one, 8);
+  EXPECT_EQ(pool.rows_to_state(one, 100, 23), 8);
+  append(pool, one, numbered(8));
+  EXPECT_EQ(pool.rows_to_state(one, 100, 23), 12);
+  append(pool, one, numbered(12, 8));
+  for (int32_t token = 20; token < 37; ++token) append(pool, one, numbered(1, token));
+  EXPECT_EQ(pool.state_usage().kept, 3) << "of 8 and 20 tokens, and the last one while it decoded";
+  pool.free(one);
+  for (const auto& [asked, found] : std::vector<std::pair<int64_t, int64_t>>{{39, 36}, {35, 20}, {19, 8}, {7, 0}}) {
+    const SequenceHandle again = pool.create_from_prefix(numbered(asked));
+    expect_contents(pool, again, numbered(found));
+    pool.free(again);
+  }
+  // Another text parts from it after 25 tokens.
+  std::vector<int32_t> other = numbered(25);
+  other.resize(40, 77);
+  const SequenceHandle two = pool.create_from_prefix(other);
+  EXPECT_EQ(pool.length(two), 20);
+  EXPECT_EQ(pool.rows_to_state(two, 19, 40), 4);
+  pool.free(two);
+}
+
+TEST(KvPool, SnapshotsTakeNoRoomOfAContext) {
+  const KvLayout layout{.model = "r", .layers = {layer(kFull)}, .states = {2}};
+  KvPoolOptions options{.context = 64, .block_size = 4, .step = 8, .keep_prefixes = true};
+  options.bytes = KvPool::bytes_for(layout, options, 1) + 2 * 2 * 4;
+  options.sequences = 1;
+  options.snapshots = 100;
+  const KvPool pool(Device::cpu(), layout, options);
+  EXPECT_EQ(pool.state_usage().blocks, 1 + 2 + 2);
+  EXPECT_GE(pool.usage(0).blocks, 16);
+}
+
 TEST(KvPool, AStateBehindTokensThatNobodyKnowsYetIsNotFound) {
   const KvLayout layout{.model = "r", .layers = {layer(kFull)}, .states = {2}};
   KvPool pool(Device::cpu(), layout, options_for(layout, 64, 3, 4, true));

@@ -246,7 +246,7 @@ bool EngineCore::make_slots(const Sequence& sequence) {
   return true;
 }
 
-bool EngineCore::shares_prompt_under_way(const Sequence& sequence) const {
+bool EngineCore::waits_for_shared_prompt(const Sequence& sequence) {
   if (!options_.prefix_cache || !sequence.request().request.cache_prompt || sequence.request().request.prompt_logprobs) return false;
   const auto tokens = sequence.tokens();
   for (const auto& other : scheduler_.running()) {
@@ -257,7 +257,9 @@ bool EngineCore::shares_prompt_under_way(const Sequence& sequence) const {
         std::mismatch(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(most), theirs.begin()).first - tokens.begin();
     const int64_t shared = common / pool_->block_size() * pool_->block_size();
     // What is still to come of it, and not there by somebody else.
-    if (shared > std::max(other->computed, sequence.expected_prefix)) return true;
+    if (shared <= std::max(other->computed, sequence.expected_prefix)) continue;
+    pool_->want_state(other->handle, shared);
+    return true;
   }
   return false;
 }
@@ -268,8 +270,7 @@ void EngineCore::admit() {
     // The others wait for the next model.
     if (next_model_ != nullptr && sequence->generated() == 0) continue;
     if (!make_slots(*sequence)) break;
-    // It will find in the cache what another one computes.
-    if (shares_prompt_under_way(*sequence)) continue;
+    if (waits_for_shared_prompt(*sequence)) continue;
     if (!start(*sequence)) break;
   }
   remove_ended();

@@ -117,7 +117,8 @@ class EngineCore {
   void preempt(Sequence& sequence);
   void admit();
   [[nodiscard]] bool make_slots(const Sequence& sequence);
-  [[nodiscard]] bool shares_prompt_under_way(const Sequence& sequence) const;
+  // Whether another sequence computes what this one will find in the prefix cache.
+  [[nodiscard]] bool waits_for_shared_prompt(const Sequence& sequence);
   [[nodiscard]] bool start(Sequence& sequence);
   [[nodiscard]] SequenceHandle find_prefix(Sequence& sequence);
   [[nodiscard]] int64_t blocks_of(int64_t positions) const noexcept;

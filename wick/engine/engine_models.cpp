@@ -11,6 +11,9 @@
 namespace wick {
 namespace {
 
+// States of prefixes: those of a few turns even where one sequence runs at once.
+constexpr int64_t kMinSnapshots = 8;
+
 int64_t state_bytes(const KvLayout& layout) {
   int64_t numbers = 0;
   for (const int64_t count : layout.states) numbers += count;
@@ -33,7 +36,10 @@ void EngineCore::take(std::shared_ptr<LanguageModel> model, bool is_same) {
   const KvLayout& layout = model->cache_layout();
   KvPoolOptions options{
       .context = info_.context, .step = kIdleRows, .keep_prefixes = options_.prefix_cache, .devices = model->cache_devices()};
-  if (!layout.states.empty()) options.sequences = info_.sequences;
+  if (!layout.states.empty()) {
+    options.sequences = info_.sequences;
+    if (options_.prefix_cache) options.snapshots = std::max(kMinSnapshots, info_.sequences / 2);
+  }
   options.bytes = options_.kv_bytes;
   if (options.bytes == 0) {
     const int64_t positions = std::max(info_.context, info_.sequences * std::min(info_.context, kDefaultPositions));

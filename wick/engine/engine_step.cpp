@@ -83,7 +83,10 @@ std::vector<EngineCore::Work> EngineCore::plan() {
   for (size_t index = 0; index < rows.size(); ++index) {
     Sequence& sequence = *scheduler_.running()[index];
     const int64_t most = wants_prompt_logprobs(sequence) ? kMaxPromptLogprobRows : rows[index];
-    if (rows[index] > 0) works.push_back({.sequence = &sequence, .count = std::min(rows[index], most)});
+    if (rows[index] == 0) continue;
+    const int64_t count = std::min(rows[index], most);
+    const bool keeps = count > 1 && sequence.request().request.cache_prompt;
+    works.push_back({.sequence = &sequence, .count = keeps ? pool_->rows_to_state(sequence.handle, count, sequence.length()) : count});
   }
   if (may_speculate_) propose(works);
   fit(works);

@@ -119,6 +119,14 @@ void BlockAllocator::unname(int32_t block) {
   named.text.reset();
 }
 
+void BlockAllocator::forget(int32_t block) {
+  if (is_kept(block)) {
+    evict(block);
+  } else {
+    unname(block);
+  }
+}
+
 int64_t BlockAllocator::named_tokens(int32_t block) const {
   const State& named = state(block);
   return named.text ? std::ssize((*named.text)->first.tokens) : 0;

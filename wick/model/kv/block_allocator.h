@@ -45,6 +45,8 @@ class BlockAllocator {
   void name(int32_t block, const ContentHash& before, std::span<const int32_t> tokens);
   // The block is about to change.
   void unname(int32_t block);
+  // The contents are not wanted again: a kept block is free then.
+  void forget(int32_t block);
   // How many tokens a block was named with; 0 for one without a name.
   [[nodiscard]] int64_t named_tokens(int32_t block) const;
   // The block of these contents, used or kept; share() it.

@@ -71,9 +71,10 @@ void check_sizes(const KvLayout& layout, const KvPoolOptions& options) {
   constexpr int64_t kMax = std::numeric_limits<int32_t>::max();
   const auto in_range = [](int64_t value) { return value >= 1 && value <= kMax; };
   if (!in_range(options.context) || !in_range(options.block_size) || !in_range(options.step) || options.bytes < 0 ||
-      options.sequences < 0 || options.sequences > kMax) {
-    fail(ErrorCode::invalid_argument, "KvPool: a context of {}, blocks of {}, steps of {} tokens, {} bytes and {} sequences: out of range",
-         options.context, options.block_size, options.step, options.bytes, options.sequences);
+      options.sequences < 0 || options.sequences > kMax || options.snapshots < 0 || options.snapshots > kMax) {
+    fail(ErrorCode::invalid_argument,
+         "KvPool: a context of {}, blocks of {}, steps of {} tokens, {} bytes, {} sequences and {} snapshots: out of range",
+         options.context, options.block_size, options.step, options.bytes, options.sequences, options.snapshots);
   }
   if (!options.devices.empty() && options.devices.size() != layout.layers.size() + layout.states.size()) {
     fail(ErrorCode::invalid_argument,
@@ -116,7 +117,7 @@ void KvPool::check_dtype(DType dtype, int64_t head_dim) {
 
 int64_t KvPool::bytes_for(const KvLayout& layout, const KvPoolOptions& options, int64_t sequences) {
   check_sizes(layout, options);
-  return sequences * kv_bytes_of_sequence(shares_of(layout, options)) + slabs_for(sequences) * slab_bytes(layout);
+  return sequences * kv_bytes_of_sequence(shares_of(layout, options)) + (slabs_for(sequences) + options.snapshots) * slab_bytes(layout);
 }
 
 KvPool::KvPool(Device device, KvLayout layout, KvPoolOptions options)
@@ -127,7 +128,8 @@ KvPool::KvPool(Device device, KvLayout layout, KvPoolOptions options)
   const int64_t per_slab = slab_bytes(layout_);
   const auto fit = (options_.bytes - per_slab) / std::max<int64_t>(1, per_sequence + 2 * per_slab);
   const int64_t sequences = options_.sequences > 0 ? options_.sequences : std::max<int64_t>(1, fit);
-  const int64_t slabs = per_slab == 0 ? 0 : slabs_for(sequences);
+  const int64_t spare = (options_.bytes - per_sequence) / std::max<int64_t>(1, per_slab) - slabs_for(sequences);
+  const int64_t slabs = per_slab == 0 ? 0 : slabs_for(sequences) + std::clamp<int64_t>(spare, 0, options_.snapshots);
   const int64_t rest = options_.bytes - slabs * per_slab;
   group_of_.resize(layout_.layers.size());
   for (const Share& share : shares) {
@@ -229,6 +231,8 @@ void KvPool::free_unchecked(uint32_t index) {
   release_slab(sequence.slab);
   sequence.tokens.clear();
   sequence.contents.clear();
+  sequence.wanted_states.clear();
+  sequence.decoding_state.reset();
   sequence.slab = kZeroSlab;
   sequence.live = false;
   ++sequence.generation;
@@ -327,7 +331,37 @@ void KvPool::name_blocks(Sequence& sequence, int64_t from) {
   }
   // Where all of its tokens are known.
   const bool at_border = sequence.length() > 0 && std::ssize(sequence.contents) * options_.block_size == sequence.length();
-  if (at_border && sequence.slab != kZeroSlab) slabs_.name(sequence.slab, sequence.contents.back());
+  if (at_border && sequence.slab != kZeroSlab) name_state(sequence, sequence.length() - from);
+}
+
+void KvPool::name_state(Sequence& sequence, int64_t rows) {
+  const ContentHash& content = sequence.contents.back();
+  slabs_.name(sequence.slab, content);
+  // A text that grows token by token passes the end of each block; the next turn goes on from the last one.
+  if (sequence.decoding_state) {
+    const std::optional<int32_t> last = slabs_.find(*sequence.decoding_state);
+    if (last && slabs_.references(*last) == 0) slabs_.forget(*last);
+  }
+  const bool is_last = rows == 1 && sequence.length() % (kStateBlocks * options_.block_size) != 0;
+  sequence.decoding_state = is_last && slabs_.find(content) == sequence.slab ? std::optional(content) : std::nullopt;
+}
+
+int64_t KvPool::rows_to_state(SequenceHandle handle, int64_t rows, int64_t length) const {
+  const Sequence& sequence = at("rows_to_state", handle);
+  if (!options_.keep_prefixes || layout_.states.empty()) return rows;
+  const int64_t begin = sequence.length(), each = kStateBlocks * options_.block_size;
+  int64_t end = std::min(begin + rows, (begin / each + 1) * each);
+  const auto stop_at = [&](int64_t border) {
+    if (border > begin) end = std::min(end, border);
+  };
+  stop_at((length - 1) / options_.block_size * options_.block_size);
+  for (const int64_t wanted : sequence.wanted_states) stop_at(wanted);
+  return end - begin;
+}
+
+void KvPool::want_state(SequenceHandle handle, int64_t length) {
+  std::vector<int64_t>& wanted = at("want_state", handle).wanted_states;
+  if (std::find(wanted.begin(), wanted.end(), length) == wanted.end()) wanted.push_back(length);
 }
 
 void KvPool::name_last_blocks(const Sequence& sequence) {
@@ -371,6 +405,10 @@ int64_t KvPool::found_behind(const Sequence& sequence, int64_t length) const {
 }
 
 bool KvPool::can_restore(const Sequence& sequence, int64_t length) const {
+  return can_restore_blocks(sequence, length) && (layout_.states.empty() || find_slab(sequence.contents, length));
+}
+
+bool KvPool::can_restore_blocks(const Sequence& sequence, int64_t length) const {
   if (length == 0) return true;
   for (size_t group = 0; group < groups_.size(); ++group) {
     const std::vector<int32_t>& table = sequence.tables[group];
@@ -382,7 +420,7 @@ bool KvPool::can_restore(const Sequence& sequence, int64_t length) const {
       if (!find_block(groups_[group], sequence, block, length)) return false;
     }
   }
-  return layout_.states.empty() || find_slab(sequence.contents, length);
+  return true;
 }
 
 bool KvPool::holds_what_is_next(const Sequence& sequence) const {
@@ -461,6 +499,8 @@ SequenceHandle KvPool::create_from_prefix(std::span<const int32_t> prompt, uint6
     if (can_restore(sequence, length)) break;
     length = border;
     if (can_restore(sequence, length)) break;
+    // Texts that begin alike part here, and the next one finds the state.
+    if (sequence.wanted_states.empty() && can_restore_blocks(sequence, border)) sequence.wanted_states.push_back(border);
   }
   restore_to(sequence, length);
   prefix_asked_ += static_cast<int64_t>(prompt.size());

@@ -5,7 +5,8 @@
 // position p of the sequence is slot table[p / block_size] · block_size + p % block_size of every layer of the group. Sequences that begin
 // alike share blocks; a block that others use too, or that is kept with more positions than the sequence has of it, is copied before it is
 // written to. What recurrent layers keep is one slab of f32 for each sequence; a step reads one slab and writes another, so that a step
-// that is given up leaves no trace.
+// that is given up leaves no trace. The state after a step that ends with a block is kept like the block: a prefix is found as far as both
+// its blocks and a state are there.
 //
 // Not for several threads at once.
 #pragma once
@@ -33,6 +34,7 @@ struct KvPoolOptions {
   int64_t step = 512;          // tokens of one sequence that come in at once; what windows have room for
   int64_t sequences = 0;       // the most at once where states are kept; 0: as many whole contexts as there is room for
   bool keep_prefixes = false;  // what sequences that are gone have left is kept, until its memory is needed
+  int64_t snapshots = 0;       // slabs for kept states beyond those of sequences; as many as leave room for one whole context
   // Where each layer of the layout keeps its positions, then where each state is; empty: all on the pool's device. Layers of a group have
   // the same blocks on all.
   std::vector<Device> devices = {};
@@ -67,6 +69,12 @@ class KvPool {
   // A sequence that begins as `prompt` does, as far as positions of it are kept: length() tells how far. Where the layout has states, that
   // is the end of a block. The last token of a prompt must be computed for its logits, so leave it out.
   [[nodiscard]] SequenceHandle create_from_prefix(std::span<const int32_t> prompt, uint64_t identity = 0);
+  // How many of `rows` tokens, the next ones of a text of `length` tokens, a step should take at most so that it ends where the state is
+  // worth keeping: at the last end of a block in the text, where the text parts from a kept one, where want_state() says, and every
+  // kStateBlocks blocks. All of them where no states are kept.
+  [[nodiscard]] int64_t rows_to_state(SequenceHandle sequence, int64_t rows, int64_t length) const;
+  // Another text goes on from `length` positions of this sequence, which is the end of a block.
+  void want_state(SequenceHandle sequence, int64_t length);
   // Another sequence with the same positions, which shares their blocks.
   [[nodiscard]] SequenceHandle fork(SequenceHandle sequence);
   void free(SequenceHandle sequence);
@@ -124,6 +132,8 @@ class KvPool {
   static constexpr int32_t kNoBlock = -1;
   // The slab of zeros that a new sequence starts from; nothing writes to it.
   static constexpr int32_t kZeroSlab = 0;
+  // A state is as large as the keys and values of many positions.
+  static constexpr int64_t kStateBlocks = 32;
 
   struct Group {
     Retention retention;
@@ -139,6 +149,8 @@ class KvPool {
     std::vector<std::vector<int32_t>> tables;  // for each group; kNoBlock where a block was let go
     std::vector<int64_t> restored_from;        // for each group: the first position that restore() had; those before are not there
     int32_t slab = kZeroSlab;
+    std::vector<int64_t> wanted_states;         // lengths, see want_state()
+    std::optional<ContentHash> decoding_state;  // the last one kept while it decodes, until the next one takes its place
     [[nodiscard]] int64_t length() const noexcept { return static_cast<int64_t>(tokens.size()); }
   };
 
@@ -153,7 +165,8 @@ class KvPool {
   void release_from(Group& group, std::vector<int32_t>& table, size_t first);
   void release_slab(int32_t slab);
   [[nodiscard]] int64_t blocks_for(int64_t positions) const noexcept { return (positions + options_.block_size - 1) / options_.block_size; }
-  // Whether each group has, or finds, what the sequence needs to go on from `length`.
+  // Whether each group has, or finds, what the sequence needs to go on from `length`; and whether a state is there too.
+  [[nodiscard]] bool can_restore_blocks(const Sequence& sequence, int64_t length) const;
   [[nodiscard]] bool can_restore(const Sequence& sequence, int64_t length) const;
   // Whether its tables hold what its next position attends to.
   [[nodiscard]] bool holds_what_is_next(const Sequence& sequence) const;
@@ -170,6 +183,8 @@ class KvPool {
   // Names the full blocks from position `from` on; the last one, which is not full, when the sequence goes.
   void name_blocks(Sequence& sequence, int64_t from);
   void name_last_blocks(const Sequence& sequence);
+  // Names the state at the end of a block, after a step of `rows`.
+  void name_state(Sequence& sequence, int64_t rows);
   // Hash of the tokens before a block of the sequence.
   [[nodiscard]] static const ContentHash& before(const Sequence& sequence, size_t block) {
     return block == 0 ? sequence.root : sequence.contents[block - 1];
