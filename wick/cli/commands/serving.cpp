@@ -54,45 +54,12 @@ void add_address_flags(Flags& flags, ServingOptions& options) {
       .group(kServingGroup);
 }
 
-void add_engine_flags(Flags& flags, ServingOptions& options) {
-  flags
-      .add_integer("--parallel,--np,--slots",
-                   "maximum number of requests computed at once (32; on a GPU up to 256, as its memory has room)", options.engine.sequences,
-                   1, 1024)
-      .group(kServingGroup);
+void add_report_flags(Flags& flags, ServingOptions& options) {
   flags.add_integer("--queue", "maximum number of waiting requests; further ones get status 429 (256)", options.engine.queue, 0, 1'000'000)
-      .group(kServingGroup);
-  flags
-      .add_integer("--step-tokens",
-                   "most tokens computed in one step while others wait for theirs: more reads prompts faster, less answers more evenly "
-                   "(16 on a CPU, up to 24 while many prompts are read; else 512)",
-                   options.engine.step_rows, 1, 65536)
-      .group(kServingGroup);
-  flags.add_integer("--kv-memory", "memory of the KV cache, in MiB (enough for --parallel requests of 1,024 tokens)", options.kv_mib, 1)
-      .group(kServingGroup);
-  add_pooling(flags, options.engine.pooling, &options.engine.embeds_each_token).group(kServingGroup);
-  flags.add_switch("--no-prefix-cache", "do not reuse the KV cache of prompts with a common prefix", options.no_prefix_cache)
-      .group(kServingGroup);
-  flags.add_integer("--cache-ram", "host memory in MiB for prefixes evicted from the KV cache (0)", options.cache_ram_mib, 0)
-      .group(kServingGroup);
-  flags
-      .add_value("--cache-folder", "FOLDER", "keep prefixes in FOLDER, across restarts too (none)",
-                 [&options](const std::string& text) { options.engine.cache_folder = text; })
-      .path()
       .group(kServingGroup);
   flags
       .add_text("--slot-save-path", "FOLDER", "let POST /slots/N save prompts' caches to FOLDER and restore them (none)",
                 options.serve.slot_folder)
-      .path()
-      .group(kServingGroup);
-  flags.add_switch("--no-speculation", "no speculative decoding by n-grams of the text so far", options.no_speculation)
-      .group(kServingGroup);
-}
-
-void add_report_flags(Flags& flags, ServingOptions& options) {
-  flags
-      .add_text("--chat-template", "NAME", "chat template of conversations: a name such as chatml, or a file (the model's own)",
-                options.chat_template)
       .path()
       .group(kServingGroup);
   flags
@@ -127,42 +94,6 @@ void choose_template(const ServingOptions& options, const Checkpoint& file, serv
   service.call_syntax = service.chat_template->traits().syntax;
 }
 
-std::shared_ptr<server::Service> load_service(const Console& console, const ServingOptions& options, const ServedModel& served,
-                                              const std::filesystem::path& path, const server::Progress& progress) {
-  const ModelDevice device = served.open_device();
-  auto loaded = std::make_shared<LoadedModel>(load_model(console, path, device, served.precision, WithTokenizer::yes, {}, progress));
-  auto service = std::make_shared<server::Service>();
-  EngineOptions engine = options.engine;
-  engine.context = served.context;
-  if (options.unload_seconds > 0) {
-    engine.unload_after = std::chrono::seconds(options.unload_seconds);
-    engine.reload = [&console, path, device, precision = served.precision] {
-      const auto again = std::make_shared<LoadedModel>(load_model(console, path, device, precision, WithTokenizer::no));
-      return std::shared_ptr<LanguageModel>(again, again->model.get());
-    };
-  }
-  // The engine's alone, so that it can let go of it.
-  std::shared_ptr<LanguageModel> model(loaded, loaded->model.get());
-  service->draft = load_draft(console, served.draft, *loaded, served.precision);
-  if (service->draft != nullptr) engine.speculation.most = served.draft.tokens;
-  service->engine = std::make_unique<Engine>(std::move(model), loaded->tokenizer, engine, service->draft.get());
-  service->constraints = std::make_unique<ConstraintCompiler>(loaded->tokenizer);
-  for (const std::string& adapter : options.adapters) {
-    const size_t equals = adapter.find('=');
-    service->engine->add_adapter(adapter.substr(0, equals), adapter.substr(equals + 1));
-  }
-  service->path = path.string();
-  service->model_id = options.alias.empty() ? options.serve.model_ref : options.alias;
-  service->created = server::Worker::unix_time();
-  service->defaults = served.defaults;
-  service->defaults.dry_breakers = dry_breaker_texts(served.sampling);
-  service->defaults.params.sampling = resolve_sampling(served.sampling, loaded->file, *loaded->tokenizer, console);
-  choose_template(options, loaded->file, *service);
-  const bool names_bos = service->chat_template && service->chat_template->source().find("bos_token") != std::string::npos;
-  if (names_bos && !loaded->tokenizer->bos()) console.note("the chat template's bos_token is empty: the model has none");
-  return service;
-}
-
 // A server that cannot write where it is told to says so when it starts, not at the first prompt.
 void check_folders(const ServingOptions& options) {
   if (!options.engine.cache_folder.empty()) {
@@ -175,12 +106,6 @@ void check_folders(const ServingOptions& options) {
     check_writable_folder("--cache-folder", options.engine.cache_folder);
   }
   if (!options.serve.slot_folder.empty()) check_writable_folder("--slot-save-path", options.serve.slot_folder);
-}
-
-// "model" of "folder/model.gguf"; of the folder "Model-3.2-1B/" all of its name.
-std::string name_of(std::filesystem::path path) {
-  if (!path.has_filename()) path = path.parent_path();
-  return (std::filesystem::is_directory(path) ? path.filename() : path.stem()).string();
 }
 
 // The memory limit of all models of --models where the file has none: the machine's memory; 0, no limit, for an accelerator.
@@ -260,11 +185,95 @@ class OpenedDevice {
 
 }  // namespace
 
+void add_engine_flags(Flags& flags, ServingOptions& options, const std::string& group) {
+  flags
+      .add_integer("--parallel,--np,--slots",
+                   "maximum number of requests computed at once (32; on a GPU up to 256, as its memory has room)", options.engine.sequences,
+                   1, 1024)
+      .group(group);
+  flags
+      .add_integer("--step-tokens",
+                   "most tokens computed in one step while others wait for theirs: more reads prompts faster, less answers more evenly "
+                   "(16 on a CPU, up to 24 while many prompts are read; else 512)",
+                   options.engine.step_rows, 1, 65536)
+      .group(group);
+  flags.add_integer("--kv-memory", "memory of the KV cache, in MiB (enough for --parallel requests of 1,024 tokens)", options.kv_mib, 1)
+      .group(group);
+  add_pooling(flags, options.engine.pooling, &options.engine.embeds_each_token).group(group);
+  flags.add_switch("--no-prefix-cache", "do not reuse the KV cache of prompts with a common prefix", options.no_prefix_cache).group(group);
+  flags.add_integer("--cache-ram", "host memory in MiB for prefixes evicted from the KV cache (0)", options.cache_ram_mib, 0).group(group);
+  flags
+      .add_value("--cache-folder", "FOLDER", "keep prefixes in FOLDER, across restarts too (none)",
+                 [&options](const std::string& text) { options.engine.cache_folder = text; })
+      .path()
+      .group(group);
+  flags.add_switch("--no-speculation", "no speculative decoding by n-grams of the text so far", options.no_speculation).group(group);
+  flags
+      .add_text("--chat-template", "NAME", "chat template of conversations: a name such as chatml, or a file (the model's own)",
+                options.chat_template)
+      .path()
+      .group(group);
+}
+
 void add_serving_flags(Flags& flags, ServingOptions& options) {
   options.serve.metrics_prefix = "wick:";
   add_address_flags(flags, options);
-  add_engine_flags(flags, options);
+  add_engine_flags(flags, options, kServingGroup);
   add_report_flags(flags, options);
+}
+
+void settle_engine_options(ServingOptions& options) {
+  options.engine.prefix_cache = !options.no_prefix_cache;
+  options.engine.speculation.ngram = !options.no_speculation;
+  options.engine.cache_ram_bytes = options.cache_ram_mib * kBytesOfMebibyte;
+  options.engine.kv_bytes = options.kv_mib * kBytesOfMebibyte;
+  check_folders(options);
+  for (const std::string& adapter : options.adapters) {
+    const size_t equals = adapter.find('=');
+    if (equals == 0 || equals == std::string::npos || equals + 1 == adapter.size())
+      fail(ErrorCode::invalid_argument, "--lora {}: must be NAME=FILE", adapter);
+  }
+}
+
+std::string model_file_name(std::filesystem::path path) {
+  if (!path.has_filename()) path = path.parent_path();
+  return (std::filesystem::is_directory(path) ? path.filename() : path.stem()).string();
+}
+
+std::shared_ptr<server::Service> load_service(const Console& console, const ServingOptions& options, const ServedModel& served,
+                                              const std::filesystem::path& path, const server::Progress& progress) {
+  const ModelDevice device = served.open_device();
+  auto loaded = std::make_shared<LoadedModel>(load_model(console, path, device, served.precision, WithTokenizer::yes, {}, progress));
+  auto service = std::make_shared<server::Service>();
+  EngineOptions engine = options.engine;
+  engine.context = served.context;
+  if (options.unload_seconds > 0) {
+    engine.unload_after = std::chrono::seconds(options.unload_seconds);
+    engine.reload = [&console, path, device, precision = served.precision] {
+      const auto again = std::make_shared<LoadedModel>(load_model(console, path, device, precision, WithTokenizer::no));
+      return std::shared_ptr<LanguageModel>(again, again->model.get());
+    };
+  }
+  // The engine's alone, so that it can let go of it.
+  std::shared_ptr<LanguageModel> model(loaded, loaded->model.get());
+  service->draft = load_draft(console, served.draft, *loaded, served.precision);
+  if (service->draft != nullptr) engine.speculation.most = served.draft.tokens;
+  service->engine = std::make_unique<Engine>(std::move(model), loaded->tokenizer, engine, service->draft.get());
+  service->constraints = std::make_unique<ConstraintCompiler>(loaded->tokenizer);
+  for (const std::string& adapter : options.adapters) {
+    const size_t equals = adapter.find('=');
+    service->engine->add_adapter(adapter.substr(0, equals), adapter.substr(equals + 1));
+  }
+  service->path = path.string();
+  service->model_id = options.alias.empty() ? options.serve.model_ref : options.alias;
+  service->created = server::Worker::unix_time();
+  service->defaults = served.defaults;
+  service->defaults.dry_breakers = dry_breaker_texts(served.sampling);
+  service->defaults.params.sampling = resolve_sampling(served.sampling, loaded->file, *loaded->tokenizer, console);
+  choose_template(options, loaded->file, *service);
+  const bool names_bos = service->chat_template && service->chat_template->source().find("bos_token") != std::string::npos;
+  if (names_bos && !loaded->tokenizer->bos()) console.note("the chat template's bos_token is empty: the model has none");
+  return service;
 }
 
 void add_request_defaults(Flags& flags, ServedModel& served) {
@@ -315,21 +324,12 @@ void serve_model(Console& console, ServingOptions options, const ServedModel& se
   for (const std::string& key : serve.access.keys) {
     if (key.empty()) fail(ErrorCode::invalid_argument, "--api-key '': a key must not be empty");
   }
-  options.engine.prefix_cache = !options.no_prefix_cache;
-  options.engine.speculation.ngram = !options.no_speculation;
-  options.engine.cache_ram_bytes = options.cache_ram_mib * kBytesOfMebibyte;
-  options.engine.kv_bytes = options.kv_mib * kBytesOfMebibyte;
-  check_folders(options);
-  for (const std::string& adapter : options.adapters) {
-    const size_t equals = adapter.find('=');
-    if (equals == 0 || equals == std::string::npos || equals + 1 == adapter.size())
-      fail(ErrorCode::invalid_argument, "--lora {}: must be NAME=FILE", adapter);
-  }
+  settle_engine_options(options);
   const bool has_several = !options.models_file.empty();
   const std::filesystem::path path = has_several ? std::filesystem::path() : resolve_model(console, served.model);
   const ModelsFile models = has_several ? read_models_file(console, options.models_file, host_limit(served)) : ModelsFile();
   lock_memory_if(served.mlock);
-  if (serve.model_ref.empty()) serve.model_ref = has_several ? "" : options.alias.empty() ? name_of(path) : options.alias;
+  if (serve.model_ref.empty()) serve.model_ref = has_several ? "" : options.alias.empty() ? model_file_name(path) : options.alias;
   if (serve.worker_id.empty()) serve.worker_id = server::random_id("worker-");
   serve.device = served.device_name;
   serve.has_page = !options.no_page;

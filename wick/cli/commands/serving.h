@@ -1,7 +1,9 @@
 // Serving a model over HTTP: the flags that `wick serve` and the workers share, and running it.
 #pragma once
 
+#include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,6 +51,16 @@ struct ServedModel {
 };
 
 void add_serving_flags(Flags& flags, ServingOptions& options);
+// The part of them that sets up the engine, and the chat template, under a heading of the help text.
+void add_engine_flags(Flags& flags, ServingOptions& options, const std::string& group);
+// Sets options.engine by the flags. Errors: invalid_argument for a folder or an adapter that cannot be used.
+void settle_engine_options(ServingOptions& options);
+// "model" for "folder/model.gguf"; the whole name of a folder.
+[[nodiscard]] std::string model_file_name(std::filesystem::path path);
+// Loads the model and makes its engine, which does not run yet. Errors: those of load_model, load_draft and Engine.
+[[nodiscard]] std::shared_ptr<server::Service> load_service(const Console& console, const ServingOptions& options,
+                                                            const ServedModel& served, const std::filesystem::path& path,
+                                                            const server::Progress& progress);
 // Defaults for requests: the flags that `wick run` has for its prompt.
 void add_request_defaults(Flags& flags, ServedModel& served);
 // The flags that the fleet's hive writes; they are in no help text.

@@ -22,6 +22,7 @@ void logits_command(Console& console, const Arguments& arguments);
 void perplexity_command(Console& console, const Arguments& arguments);
 void score_command(Console& console, const Arguments& arguments);
 void embed_command(Console& console, const Arguments& arguments);
+void batch_command(Console& console, const Arguments& arguments);
 void rerank_command(Console& console, const Arguments& arguments);
 void bench_command(Console& console, const Arguments& arguments);
 void load_test_command(Console& console, const Arguments& arguments);
