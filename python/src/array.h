@@ -186,7 +186,6 @@ void bind_files(nb::module_& module);
 void bind_linalg(nb::module_& module);
 void bind_autograd(nb::module_& module, nb::class_<Array>& tensor);
 void bind_nn(nb::module_& module);
-void bind_optimizers(nb::module_& module);
 void bind_tokenizer(nb::module_& module);
 void bind_model(nb::module_& module);
 void bind_kernels(nb::module_& module);

@@ -28,7 +28,6 @@ NB_MODULE(_wick, module) {
   bind_functions(module);
   bind_autograd(module, tensor);
   bind_nn(module);
-  bind_optimizers(module);
   bind_files(module);
   bind_linalg(module);
   bind_gguf(module, tensor);

@@ -138,46 +138,30 @@ Array batch_norm(const Array& x, const Variable& mean, const Variable& variance,
   });
 }
 
-// An optimizer over variables of Python.
-struct PythonOptimizer {
-  std::unique_ptr<nn::Optimizer> optimizer;
-  std::unique_ptr<std::mutex> busy = std::make_unique<std::mutex>();  // several threads may call it
-};
-
-std::vector<wick::Var> variables_of(nb::handle parameters, const char* function) {
-  std::vector<wick::Var> variables;
-  for (const nb::handle parameter : nb::iter(parameters)) {
-    if (!nb::isinstance<Variable>(parameter)) {
-      throw nb::type_error(
-          fmt::format("{}: expected variables, got {} among the parameters", function, wick_python::type_name(parameter)).c_str());
-    }
-    variables.push_back(nb::cast<const Variable&>(parameter).var);
-  }
-  return variables;
-}
-
-void step(PythonOptimizer& self, const Gradients* gradients) {
-  unlocked([&] {
-    if (gradients != nullptr) {
-      const std::lock_guard lock(*self.busy);
-      self.optimizer->step(gradients->store);
-      return;
-    }
-    wick::GradStore store;
-    for (const wick::Var& variable : self.optimizer->vars()) {
-      const std::shared_ptr<GradientSlot> slot = find_slot(variable.tensor());
-      const std::optional<Tensor> gradient = slot == nullptr ? std::nullopt : slot->get();
-      if (gradient) store.insert(variable.tensor(), *gradient);
-    }
-    const std::lock_guard lock(*self.busy);
-    self.optimizer->step(store);
+// The new weights and the momentum, if there is one.
+std::pair<Array, std::optional<Array>> sgd_step(const Array& weights, const Array& gradient, const std::optional<Array>& kept, double lr,
+                                                double momentum, double dampening, double weight_decay, bool nesterov) {
+  const nn::SgdConfig config{
+      .learning_rate = lr, .momentum = momentum, .dampening = dampening, .weight_decay = weight_decay, .nesterov = nesterov};
+  return unlocked([&] {
+    std::optional<Tensor> buffer = optional_tensor(kept);
+    Array made{nn::sgd_step(weights.t, gradient.t, buffer, config)};
+    return std::pair(std::move(made), buffer ? std::optional(Array{*buffer}) : std::nullopt);
   });
 }
 
-void zero_grad(PythonOptimizer& self) {
-  for (const wick::Var& variable : self.optimizer->vars()) {
-    if (const std::shared_ptr<GradientSlot> slot = find_slot(variable.tensor())) slot->set(std::nullopt);
-  }
+// The new weights, and the running means of gradients and of their squares. `steps`: how often the variable was moved before.
+std::tuple<Array, Array, Array> adam_step(const Array& weights, const Array& gradient, const std::optional<Array>& mean,
+                                          const std::optional<Array>& square, int64_t steps, double lr, std::pair<double, double> betas,
+                                          double eps, double weight_decay, bool decoupled) {
+  const nn::AdamConfig config{
+      .learning_rate = lr, .beta1 = betas.first, .beta2 = betas.second, .epsilon = eps, .weight_decay = weight_decay};
+  return unlocked([&] {
+    std::optional<nn::AdamMoments> moments;
+    if (mean && square) moments = nn::AdamMoments{mean->t, square->t, steps};
+    Array made{nn::adam_step(weights.t, gradient.t, moments, config, decoupled)};
+    return std::tuple(std::move(made), Array{moments->mean}, Array{moments->square});
+  });
 }
 
 }  // namespace
@@ -188,6 +172,10 @@ void bind_nn(nb::module_& module) {
   functional.def("batch_norm", &batch_norm, nb::arg("x"), nb::arg("running_mean"), nb::arg("running_var"), nb::arg("weight") = nb::none(),
                  nb::arg("bias") = nb::none(), nb::kw_only(), nb::arg("training") = false, nb::arg("momentum") = 0.1,
                  nb::arg("eps") = 1e-5);
+  functional.def("sgd_step", &sgd_step, nb::arg("weights"), nb::arg("gradient"), nb::arg("kept").none(), nb::arg("lr"), nb::arg("momentum"),
+                 nb::arg("dampening"), nb::arg("weight_decay"), nb::arg("nesterov"));
+  functional.def("adam_step", &adam_step, nb::arg("weights"), nb::arg("gradient"), nb::arg("mean").none(), nb::arg("square").none(),
+                 nb::arg("steps"), nb::arg("lr"), nb::arg("betas"), nb::arg("eps"), nb::arg("weight_decay"), nb::arg("decoupled"));
   functional.def(
       "load_mnist",
       [](const std::filesystem::path& folder, bool train, nb::handle device) {
@@ -200,47 +188,6 @@ void bind_nn(nb::module_& module) {
       nb::sig("def load_mnist(folder: str | os.PathLike[str], train: bool = True, device: wick._wick.Device | str | None = None) -> "
               "tuple[wick._wick.Tensor, wick._wick.Tensor]"),
       "IDX files, plain or .gz: inputs f32 [n, 1, h, w] in [0, 1], targets u32 [n].");
-}
-
-void bind_optimizers(nb::module_& module) {
-  nb::module_ functional = nb::borrow<nb::module_>(module.attr("_nn"));
-  nb::class_<PythonOptimizer>(functional, "Optimizer")
-      .def(
-          "step",
-          [](PythonOptimizer& self, const nb::object& gradients) {
-            step(self, gradients.is_none() ? nullptr : &value_as<const Gradients&>(gradients, "step: gradients"));
-          },
-          nb::arg("gradients") = nb::none(), nb::sig("def step(self, gradients: wick._wick.Gradients | None = None) -> None"))
-      .def("zero_grad", &zero_grad)
-      .def_prop_rw(
-          "learning_rate",
-          [](const PythonOptimizer& self) {
-            const std::lock_guard lock(*self.busy);
-            return self.optimizer->learning_rate();
-          },
-          [](PythonOptimizer& self, double rate) {
-            const std::lock_guard lock(*self.busy);
-            self.optimizer->set_learning_rate(rate);
-          });
-  functional.def(
-      "sgd",
-      [](nb::handle parameters, double lr, double momentum, double dampening, double weight_decay, bool nesterov) {
-        return PythonOptimizer{std::make_unique<nn::Sgd>(
-            variables_of(parameters, "SGD"),
-            nn::SgdConfig{
-                .learning_rate = lr, .momentum = momentum, .dampening = dampening, .weight_decay = weight_decay, .nesterov = nesterov})};
-      },
-      nb::arg("parameters"), nb::arg("lr"), nb::arg("momentum"), nb::arg("dampening"), nb::arg("weight_decay"), nb::arg("nesterov"));
-  functional.def(
-      "adam",
-      [](nb::handle parameters, double lr, std::pair<double, double> betas, double eps, double weight_decay, bool decoupled) {
-        const nn::AdamConfig config{
-            .learning_rate = lr, .beta1 = betas.first, .beta2 = betas.second, .epsilon = eps, .weight_decay = weight_decay};
-        std::vector<wick::Var> variables = variables_of(parameters, decoupled ? "AdamW" : "Adam");
-        if (decoupled) return PythonOptimizer{std::make_unique<nn::AdamW>(std::move(variables), config)};
-        return PythonOptimizer{std::make_unique<nn::Adam>(std::move(variables), config)};
-      },
-      nb::arg("parameters"), nb::arg("lr"), nb::arg("betas"), nb::arg("eps"), nb::arg("weight_decay"), nb::arg("decoupled"));
 }
 
 }  // namespace wick_python

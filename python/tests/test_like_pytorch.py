@@ -1,4 +1,6 @@
 """What people who come from PyTorch write, compared with NumPy and JAX, whose results are PyTorch's here."""
+import pickle
+
 import numpy as np
 import pytest
 
@@ -230,7 +232,8 @@ def test_modules_are_converted_and_loaded_in_part():
     assert len(layers.parameters()) == 2 * 16 + 2 and layers.eval()(wick.randn(2, 5, 8)).shape == (2, 5, 8)
 
 
-@pytest.mark.parametrize("make", [lambda p: optim.RMSprop(p, 0.05), lambda p: optim.Lion(p, 0.05), lambda p: optim.Muon(p, 0.1, 0.0)])
+@pytest.mark.parametrize("make", [lambda p: optim.SGD(p, 0.05, momentum=0.9), lambda p: optim.Adam(p, 0.1), lambda p: optim.AdamW(p, 0.1),
+                                  lambda p: optim.RMSprop(p, 0.05, momentum=0.5, centered=True), lambda p: optim.RMSprop(p, 0.05), lambda p: optim.Lion(p, 0.05), lambda p: optim.Muon(p, 0.1, 0.0)])
 def test_optimizers_descend_and_resume(make):
     wanted = wick.tensor(RNG.standard_normal((4, 3)).astype(np.float32))
 
@@ -247,10 +250,82 @@ def test_optimizers_descend_and_resume(make):
     assert (variable - wanted).norm().item() < wanted.norm().item() / 2
     again = wick.Var(variable.detach().numpy())
     resumed = make([again])
-    resumed.load_state_dict(optimizer.state_dict())
+    resumed.load_state_dict(pickle.loads(pickle.dumps(optimizer.state_dict())))
     steps(variable, optimizer, 3)
     steps(again, resumed, 3)
     np.testing.assert_array_equal(variable.detach().numpy(), again.detach().numpy())
+
+
+def test_groups_of_parameters_have_settings_of_their_own():
+    weights, bias, late = wick.Var([1.0]), wick.Var([1.0]), wick.Var([1.0])
+    optimizer = optim.SGD([{"params": [weights]}, {"params": bias, "weight_decay": 2.0}], lr=0.25)
+    optimizer.add_param_group({"params": [late], "lr": 0.0})
+    (weights + bias + late).sum().backward()
+    optimizer.step()
+    assert [weights.item(), bias.item(), late.item()] == [1 - 0.25, 1 - 0.25 * 3, 1]
+    schedule = optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
+    optimizer.param_groups[2]["lr"] = 8.0
+    schedule.step()
+    assert schedule.get_last_lr() == [0.125, 0.125, 0]
+    assert [group["params"] for group in optimizer.state_dict()["param_groups"]] == [[0], [1], [2]]
+    for call, said in ((lambda: optimizer.add_param_group({"params": [bias]}), "in another group"), (lambda: optim.SGD([wick.ones(2)]), "got Tensor"),
+                       (lambda: optim.SGD([{"params": [late], "speed": 1}]), "no setting 'speed'"), (lambda: optim.SGD([late], lr=-1), "0 or more"),
+                       (lambda: optim.Adam([late], betas=(1, 0.9)), "below 1"), (lambda: optim.SGD([late], nesterov=True), "Nesterov"),
+                       (lambda: optim.Adam(late), "one tensor")):
+        with pytest.raises((ValueError, TypeError), match=said):
+            call()
+
+
+def test_a_state_of_pytorch_is_taken():
+    variable = wick.Var([1.0, 2.0])
+    optimizer = optim.AdamW([variable])
+    # What torch.optim.AdamW([p], lr=0.5).state_dict() gives after a step with the gradient [1, -1], its tensors as arrays.
+    optimizer.load_state_dict({"state": {0: {"step": np.float32(1), "exp_avg": np.float32([0.1, -0.1]), "exp_avg_sq": np.float32([1e-3, 1e-3])}},
+                               "param_groups": [{"lr": 0.5, "betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0.0, "amsgrad": False,
+                                                 "foreach": None, "maximize": False, "capturable": False, "params": [0]}]})
+    variable.sum().backward()
+    optimizer.step()
+    # m = 0.9 · [0.1, -0.1] + 0.1, v = 0.999 · 1e-3 + 1e-3; the step is 0.5 · m / (1 - 0.9²) / √(v / (1 - 0.999²)).
+    m, v = np.array([0.19, 0.01]), 0.001999
+    np.testing.assert_allclose(variable.detach().numpy(), [1, 2] - 0.5 * m / 0.19 / np.sqrt(v / 0.001999), rtol=1e-5)
+    for wrong, said in (({"state": {}, "param_groups": [{"params": [0, 1]}]}, "of groups of"), (
+            {"state": {0: {"exp_avg": wick.ones(3)}}, "param_groups": [{"params": [0]}]}, "exp_avg of variable 0"),
+            ({"state": {}, "param_groups": [{"params": [0], "amsgrad": True}]}, "amsgrad")):
+        with pytest.raises(ValueError, match=said):
+            optimizer.load_state_dict(wrong)
+
+
+def test_hooks_see_and_change_what_a_module_computes():
+    net = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
+    seen = []
+    with net[0].register_forward_hook(lambda module, arguments, result: seen.append((type(module).__name__, arguments[0].shape, result.shape))):
+        net(wick.ones(3, 2))
+    net(wick.ones(3, 2))
+    assert seen == [("Linear", (3, 2), (3, 2))]
+    before = net[1].register_forward_pre_hook(lambda module, arguments: wick.full((2,), -1.0))
+    after = net[1].register_forward_hook(lambda module, arguments, result: result + 5)
+    assert net(wick.ones(2)).tolist() == [5, 5]
+    before.remove()
+    after.remove()
+    assert (net(wick.ones(2)).detach() < 5).all()
+
+
+def test_a_loader_takes_any_dataset():
+    class Squares:
+        def __len__(self):
+            return 5
+
+        def __getitem__(self, index):
+            return wick.full((2,), float(index)), index * index, {"name": f"sample {index}"}
+
+    batches = list(nn.DataLoader(Squares(), batch_size=2))
+    assert len(batches) == 3 and batches[1][0].tolist() == [[2, 2], [3, 3]] and batches[1][1].tolist() == [4, 9]
+    assert batches[2][2] == {"name": ["sample 4"]}
+    shuffled = [number for batch in nn.DataLoader(Squares(), batch_size=2, shuffle=True, seed=1, drop_last=True) for number in batch[1].tolist()]
+    assert len(set(shuffled)) == 4 and set(shuffled) <= {0, 1, 4, 9, 16}
+    assert [batch for batch in nn.DataLoader([np.zeros(3)] * 2, batch_size=2, collate_fn=len)] == [2]
+    with pytest.raises(TypeError, match="no __len__"):
+        nn.DataLoader(iter([1]))
 
 
 def test_schedules_set_the_learning_rate():

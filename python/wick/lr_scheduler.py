@@ -2,8 +2,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from typing import Protocol
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol
 
 __all__ = ["ConstantLR", "CosineAnnealingLR", "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "OneCycleLR", "StepLR"]
 
@@ -11,34 +11,40 @@ __all__ = ["ConstantLR", "CosineAnnealingLR", "ExponentialLR", "LRScheduler", "L
 class Scheduled(Protocol):
     """What a schedule changes: every optimizer."""
 
-    learning_rate: float
+    param_groups: list[dict[str, Any]]
 
 
 class LRScheduler:
-    """The first learning rate times factor(last_epoch). last_epoch counts the calls of step."""
+    """Each group's first learning rate times factor(last_epoch). last_epoch counts the calls of step."""
 
     def __init__(self, optimizer: Scheduled) -> None:
-        self.optimizer, self.base_lr, self.last_epoch = optimizer, optimizer.learning_rate, 0
+        self.optimizer, self.last_epoch = optimizer, 0
+        self.base_lrs = [float(group["lr"]) for group in optimizer.param_groups]
         self._set()
 
     def factor(self, epoch: int) -> float:
         raise NotImplementedError
 
+    def rate(self, base: float, epoch: int) -> float:
+        """The learning rate of a group whose first was base."""
+        return base * self.factor(epoch)
+
     def _set(self) -> None:
-        self.optimizer.learning_rate = self.base_lr * self.factor(self.last_epoch)
+        for group, base in zip(self.optimizer.param_groups, self.base_lrs):
+            group["lr"] = self.rate(base, self.last_epoch)
 
     def step(self) -> None:
         self.last_epoch += 1
         self._set()
 
     def get_last_lr(self) -> list[float]:
-        return [self.optimizer.learning_rate]
+        return [float(group["lr"]) for group in self.optimizer.param_groups]
 
-    def state_dict(self) -> dict[str, float]:
-        return {"base_lr": self.base_lr, "last_epoch": self.last_epoch}
+    def state_dict(self) -> dict[str, Any]:
+        return {"base_lrs": list(self.base_lrs), "last_epoch": self.last_epoch}
 
-    def load_state_dict(self, values: dict[str, float]) -> None:
-        self.base_lr, self.last_epoch = values["base_lr"], int(values["last_epoch"])
+    def load_state_dict(self, values: Mapping[str, Any]) -> None:
+        self.base_lrs, self.last_epoch = list(values["base_lrs"]), int(values["last_epoch"])
         self._set()
 
 
@@ -111,10 +117,8 @@ class CosineAnnealingLR(LRScheduler):
         self.T_max, self.eta_min = T_max, eta_min
         super().__init__(optimizer)
 
-    def factor(self, epoch: int) -> float:
-        share = (1 + math.cos(math.pi * epoch / self.T_max)) / 2
-        least = self.eta_min / self.base_lr if self.base_lr else 0.0
-        return least + (1 - least) * share
+    def rate(self, base: float, epoch: int) -> float:
+        return self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * epoch / self.T_max)) / 2
 
 
 class OneCycleLR(LRScheduler):
@@ -124,7 +128,8 @@ class OneCycleLR(LRScheduler):
     def __init__(self, optimizer: Scheduled, max_lr: float, total_steps: int, pct_start: float = 0.3, div_factor: float = 25.0,
                  final_div_factor: float = 1e4) -> None:
         self.total_steps, self.pct_start, self.div_factor, self.final_div_factor = total_steps, pct_start, div_factor, final_div_factor
-        optimizer.learning_rate = max_lr
+        for group in optimizer.param_groups:
+            group["lr"] = max_lr
         super().__init__(optimizer)
 
     def factor(self, epoch: int) -> float:

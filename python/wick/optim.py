@@ -6,112 +6,259 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+import threading
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from . import _wick, lr_scheduler
 from ._wick import Gradients, Tensor, Var
-from .nn import SGD, Adam, AdamW
+from ._wick._nn import adam_step, sgd_step
 
-__all__ = ["SGD", "Adam", "AdamW", "Lion", "Muon", "RMSprop", "lr_scheduler"]
+__all__ = ["SGD", "Adam", "AdamW", "Lion", "Muon", "Optimizer", "RMSprop", "lr_scheduler"]
+
+# A group of variables that are moved alike: "params", "lr" and the optimizer's other settings.
+Group = dict[str, Any]
+Parameters = Iterable[Var] | Iterable[Mapping[str, Any]]
 
 
-class _Optimizer:
-    """An optimizer written in Python. Its state is a list of tensors by name for each variable."""
+class Optimizer:
+    """Moves variables against their gradients.
 
-    def __init__(self, parameters: Iterable[Var], lr: float, **settings: float) -> None:
-        if lr < 0:
-            raise ValueError(f"{type(self).__name__}: lr must be 0 or more, got {lr}")
-        self.variables = list(parameters)
-        self.learning_rate = lr
-        self.settings = settings
-        self.state: list[dict[str, Tensor]] = [{} for _ in self.variables]
+    params: variables, or groups of them with settings of their own, as in PyTorch: [{"params": biases, "weight_decay": 0}, …].
+    A subclass defines _moved.
+    """
+
+    def __init__(self, params: Parameters, **defaults: Any) -> None:
+        self.defaults = defaults
+        self.param_groups: list[Group] = []
+        # What is kept of each variable, in the order of the groups.
+        self.state: list[dict[str, Tensor]] = []
+        self._busy = threading.Lock()
+        if isinstance(params, Tensor):
+            raise TypeError(f"{type(self).__name__}: params: expected a list of variables, got one tensor")
+        given: list[Any] = list(params)
+        for group in given if given and isinstance(given[0], Mapping) else [{"params": given}]:
+            self.add_param_group(group)
+
+    def add_param_group(self, group: Mapping[str, Any]) -> None:
+        """More variables; settings that the group has not are the optimizer's."""
+        name = type(self).__name__
+        if not isinstance(group, Mapping) or "params" not in group:
+            raise TypeError(f"{name}: a group is a dict with \"params\"")
+        unknown = sorted(set(group) - {"params", *self.defaults})
+        if unknown:
+            raise TypeError(f"{name}: no setting {unknown[0]!r}; there are {', '.join(self.defaults)}")
+        variables = [group["params"]] if isinstance(group["params"], Var) else list(group["params"])
+        for variable in variables:
+            if not isinstance(variable, Var):
+                raise TypeError(f"{name}: expected variables, got {type(variable).__name__} among the parameters")
+        known = {id(variable) for variable in self.variables}
+        if any(id(variable) in known for variable in variables):
+            raise ValueError(f"{name}: a variable of the new group is in another group already")
+        made: Group = {**self.defaults, **group, "params": variables}
+        self._check(made)
+        with self._busy:
+            self.param_groups.append(made)
+            self.state.extend({} for _ in variables)
+
+    def _check(self, group: Group) -> None:
+        """Raises ValueError for settings out of range."""
+        name = type(self).__name__
+        for key in ("lr", "eps", "weight_decay", "momentum"):
+            if key in group and not group[key] >= 0:
+                raise ValueError(f"{name}: {key} must be 0 or more, got {group[key]}")
+        for beta in group.get("betas", ()):
+            if not 0 <= beta < 1:
+                raise ValueError(f"{name}: betas must be from 0 to below 1, got {beta}")
+
+    @property
+    def variables(self) -> list[Var]:
+        return [variable for group in self.param_groups for variable in group["params"]]
+
+    @property
+    def learning_rate(self) -> float:
+        """The first group's; setting it sets every group's."""
+        return float(self.param_groups[0]["lr"])
+
+    @learning_rate.setter
+    def learning_rate(self, rate: float) -> None:
+        if not rate >= 0:
+            raise ValueError(f"{type(self).__name__}: lr must be 0 or more, got {rate}")
+        for group in self.param_groups:
+            group["lr"] = rate
 
     def step(self, gradients: Gradients | None = None) -> None:
-        """Moves the variables by what backward returned, or by their grad."""
-        with _wick.no_grad():
-            for variable, state in zip(self.variables, self.state):
-                gradient = variable.grad if gradients is None else gradients.get(variable)
-                if gradient is not None:
-                    variable.set(self._moved(variable.detach(), gradient.detach(), state))
+        """Moves the variables by what backward returned, or by their grad. One without a gradient stays as it is."""
+        if gradients is not None and not isinstance(gradients, Gradients):
+            raise TypeError(f"step: gradients: expected what backward returned, got {type(gradients).__name__}")
+        with self._busy, _wick.no_grad():
+            states = iter(self.state)
+            for group in self.param_groups:
+                for variable, state in zip(group["params"], states):
+                    gradient = variable.grad if gradients is None else gradients.get(variable)
+                    if gradient is not None:
+                        variable.set(self._moved(variable.detach(), gradient.detach(), state, group))
 
-    def _moved(self, x: Tensor, gradient: Tensor, state: dict[str, Tensor]) -> Tensor:
+    def _moved(self, x: Tensor, gradient: Tensor, state: dict[str, Tensor], group: Group) -> Tensor:
+        """The values of a variable after a step; what is kept of it is updated in state."""
         raise NotImplementedError
 
-    def zero_grad(self) -> None:
+    def zero_grad(self, set_to_none: bool = True) -> None:
         for variable in self.variables:
-            variable.grad = None
+            variable.grad = None if set_to_none or variable.grad is None else _wick.zeros_like(variable)
 
     def state_dict(self) -> dict[str, Any]:
-        return {"learning_rate": self.learning_rate, "settings": dict(self.settings), "state": [dict(state) for state in self.state]}
+        """What a training that goes on needs beside the variables, in PyTorch's form; pickle writes it."""
+        first = 0
+        groups = []
+        for group in self.param_groups:
+            groups.append({**group, "params": list(range(first, first + len(group["params"])))})
+            first += len(group["params"])
+        return {"state": {index: dict(state) for index, state in enumerate(self.state) if state}, "param_groups": groups}
 
-    def load_state_dict(self, values: dict[str, Any]) -> None:
-        if len(values["state"]) != len(self.variables):
-            raise ValueError(f"load_state_dict: the state is of {len(values['state'])} variables, the optimizer has {len(self.variables)}")
-        self.learning_rate, self.settings = values["learning_rate"], dict(values["settings"])
-        self.state = [{name: tensor.clone() for name, tensor in state.items()} for state in values["state"]]
+    def load_state_dict(self, values: Mapping[str, Any]) -> None:
+        """Takes a state_dict of an optimizer over the same variables; PyTorch's, its tensors converted, is one. Raises ValueError, and
+        changes nothing, where it is of other variables."""
+        groups, states = values["param_groups"], values["state"]
+        lengths, own = [len(group["params"]) for group in groups], [len(group["params"]) for group in self.param_groups]
+        if lengths != own:
+            raise ValueError(f"load_state_dict: the state is of groups of {lengths} variables, the optimizer has {own}")
+        for group in groups:
+            for key in ("amsgrad", "maximize"):
+                if group.get(key):
+                    raise ValueError(f"load_state_dict: {key} is not supported")
+        made: list[dict[str, Tensor]] = []
+        for index, variable in enumerate(self.variables):
+            kept = {}
+            for name, value in states.get(index, {}).items():
+                if value is None:
+                    continue
+                tensor = _wick.tensor(value) if not isinstance(value, Tensor) else value.detach()
+                if tensor.ndim and tensor.shape != variable.shape:
+                    raise ValueError(f"load_state_dict: {name} of variable {index} is {tensor.shape}, the variable {variable.shape}")
+                kept[name] = (tensor.to(dtype=variable.dtype, device=variable.device) if tensor.ndim == variable.ndim != 0 else tensor).clone()
+            made.append(kept)
+        changed = [{**group, **{key: new[key] for key in self.defaults if key in new}} for group, new in zip(self.param_groups, groups)]
+        for group in changed:
+            self._check(group)
+        with self._busy:
+            for group, new in zip(self.param_groups, changed):
+                group.update(new)
+            self.state = made
 
 
-class RMSprop(_Optimizer):
+class SGD(Optimizer):
+    """Gradient descent."""
+
+    def __init__(self, params: Parameters, lr: float = 1e-2, momentum: float = 0, dampening: float = 0, weight_decay: float = 0,
+                 nesterov: bool = False) -> None:
+        super().__init__(params, lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov)
+
+    def _check(self, group: Group) -> None:
+        super()._check(group)
+        if group["nesterov"] and (group["momentum"] == 0 or group["dampening"] != 0):
+            raise ValueError(f"SGD: Nesterov's momentum needs a momentum and no dampening, not {group['momentum']} and {group['dampening']}")
+
+    def _moved(self, x: Tensor, gradient: Tensor, state: dict[str, Tensor], group: Group) -> Tensor:
+        made, momentum = sgd_step(x, gradient, state.get("momentum_buffer"), group["lr"], group["momentum"], group["dampening"],
+                                  group["weight_decay"], group["nesterov"])
+        if momentum is not None:
+            state["momentum_buffer"] = momentum
+        return made
+
+
+class Adam(Optimizer):
+    """Adam (Kingma & Ba 2015)."""
+
+    _decoupled = False
+
+    def __init__(self, params: Parameters, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+                 weight_decay: float = 0) -> None:
+        super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay)
+
+    def _moved(self, x: Tensor, gradient: Tensor, state: dict[str, Tensor], group: Group) -> Tensor:
+        steps = int(state["step"].item()) if "step" in state else 0
+        made, state["exp_avg"], state["exp_avg_sq"] = adam_step(x, gradient, state.get("exp_avg"), state.get("exp_avg_sq"), steps, group["lr"],
+                                                                tuple(group["betas"]), group["eps"], group["weight_decay"], self._decoupled)
+        state["step"] = _wick.tensor(float(steps + 1), "f32", "cpu")
+        return made
+
+
+class AdamW(Adam):
+    """Adam with a weight decay of its own (Loshchilov & Hutter 2019)."""
+
+    _decoupled = True
+
+    def __init__(self, params: Parameters, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+                 weight_decay: float = 1e-2) -> None:
+        super().__init__(params, lr, betas, eps, weight_decay)
+
+
+class RMSprop(Optimizer):
     """Gradients divided by the root of their running mean square (Hinton 2012), as PyTorch defines it."""
 
-    def __init__(self, parameters: Iterable[Var], lr: float = 1e-2, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0,
+    def __init__(self, params: Parameters, lr: float = 1e-2, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0,
                  momentum: float = 0, centered: bool = False) -> None:
-        super().__init__(parameters, lr, alpha=alpha, eps=eps, weight_decay=weight_decay, momentum=momentum, centered=float(centered))
+        super().__init__(params, lr=lr, alpha=alpha, eps=eps, weight_decay=weight_decay, momentum=momentum, centered=centered)
 
-    def _moved(self, x: Tensor, gradient: Tensor, state: dict[str, Tensor]) -> Tensor:
-        alpha, momentum = self.settings["alpha"], self.settings["momentum"]
-        if self.settings["weight_decay"]:
-            gradient = gradient + x * self.settings["weight_decay"]
+    def _moved(self, x: Tensor, gradient: Tensor, state: dict[str, Tensor], group: Group) -> Tensor:
+        alpha, momentum = group["alpha"], group["momentum"]
+        if group["weight_decay"]:
+            gradient = gradient + x * group["weight_decay"]
         squares = state.get("square_avg", _wick.zeros_like(x)) * alpha + gradient.sqr() * (1 - alpha)
         state["square_avg"] = squares
-        if self.settings["centered"]:
+        if group["centered"]:
             state["grad_avg"] = state.get("grad_avg", _wick.zeros_like(x)) * alpha + gradient * (1 - alpha)
             squares = squares - state["grad_avg"].sqr()
-        step = gradient / (squares.sqrt() + self.settings["eps"])
+        step = gradient / (squares.sqrt() + group["eps"])
         if momentum:
-            step = state["momentum"] = state.get("momentum", _wick.zeros_like(x)) * momentum + step
-        return x - step * self.learning_rate
+            step = state["momentum_buffer"] = state.get("momentum_buffer", _wick.zeros_like(x)) * momentum + step
+        rate: float = group["lr"]
+        return x - step * rate
 
 
-class Lion(_Optimizer):
+class Lion(Optimizer):
     """The sign of a running mean of gradients (Chen et al. 2023)."""
 
-    def __init__(self, parameters: Iterable[Var], lr: float = 1e-4, betas: tuple[float, float] = (0.9, 0.99), weight_decay: float = 0) -> None:
-        super().__init__(parameters, lr, beta1=betas[0], beta2=betas[1], weight_decay=weight_decay)
+    def __init__(self, params: Parameters, lr: float = 1e-4, betas: tuple[float, float] = (0.9, 0.99), weight_decay: float = 0) -> None:
+        super().__init__(params, lr=lr, betas=betas, weight_decay=weight_decay)
 
-    def _moved(self, x: Tensor, gradient: Tensor, state: dict[str, Tensor]) -> Tensor:
-        beta1, beta2 = self.settings["beta1"], self.settings["beta2"]
+    def _moved(self, x: Tensor, gradient: Tensor, state: dict[str, Tensor], group: Group) -> Tensor:
+        beta1, beta2 = group["betas"]
+        rate: float = group["lr"]
         mean = state.get("exp_avg", _wick.zeros_like(x))
         state["exp_avg"] = mean * beta2 + gradient * (1 - beta2)
         direction = (mean * beta1 + gradient * (1 - beta1)).sign()
-        return x * (1 - self.learning_rate * self.settings["weight_decay"]) - direction * self.learning_rate
+        return x * (1 - rate * group["weight_decay"]) - direction * rate
 
 
-class Muon(_Optimizer):
+class Muon(Optimizer):
     """The running mean of a matrix's gradients made orthogonal by Newton and Schulz's iteration (Jordan et al. 2024).
 
     For weights of two dimensions; train the others by AdamW.
     """
 
-    def __init__(self, parameters: Iterable[Var], lr: float = 1e-3, weight_decay: float = 0.1, momentum: float = 0.95, nesterov: bool = True,
+    def __init__(self, params: Parameters, lr: float = 1e-3, weight_decay: float = 0.1, momentum: float = 0.95, nesterov: bool = True,
                  eps: float = 1e-7, ns_steps: int = 5) -> None:
-        super().__init__(parameters, lr, weight_decay=weight_decay, momentum=momentum, nesterov=float(nesterov), eps=eps, ns_steps=ns_steps)
-        for variable in self.variables:
+        super().__init__(params, lr=lr, weight_decay=weight_decay, momentum=momentum, nesterov=nesterov, eps=eps, ns_steps=ns_steps)
+
+    def _check(self, group: Group) -> None:
+        super()._check(group)
+        for variable in group["params"]:
             if variable.ndim != 2:
                 raise ValueError(f"Muon: a variable is {variable.shape}; Muon trains matrices, the others need another optimizer")
 
-    def _moved(self, x: Tensor, gradient: Tensor, state: dict[str, Tensor]) -> Tensor:
-        momentum = self.settings["momentum"]
-        mean = state.get("momentum", _wick.zeros_like(x)) * momentum + gradient * (1 - momentum)
-        state["momentum"] = mean
-        wide = gradient * (1 - momentum) + mean * momentum if self.settings["nesterov"] else mean
+    def _moved(self, x: Tensor, gradient: Tensor, state: dict[str, Tensor], group: Group) -> Tensor:
+        momentum = group["momentum"]
+        mean = state.get("momentum_buffer", _wick.zeros_like(x)) * momentum + gradient * (1 - momentum)
+        state["momentum_buffer"] = mean
+        wide = gradient * (1 - momentum) + mean * momentum if group["nesterov"] else mean
         turned = wide.shape[0] > wide.shape[1]
         matrix = wide.T if turned else wide
-        matrix = matrix / matrix.norm().clamp(min=self.settings["eps"])
-        for _ in range(int(self.settings["ns_steps"])):
+        matrix = matrix / matrix.norm().clamp(min=group["eps"])
+        for _ in range(group["ns_steps"]):
             square = matrix @ matrix.T
             matrix = matrix * 3.4445 + (square * -4.7750 + (square @ square) * 2.0315) @ matrix
         matrix = matrix.T if turned else matrix
-        rate = self.learning_rate * math.sqrt(max(1.0, x.shape[0] / x.shape[1]))
-        return x * (1 - self.learning_rate * self.settings["weight_decay"]) - matrix * rate
+        rate: float = group["lr"]
+        return x * (1 - rate * group["weight_decay"]) - matrix * (rate * math.sqrt(max(1.0, x.shape[0] / x.shape[1])))

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <memory>
 
 #include "nn_values.h"
 #include "wick/base/error.h"
@@ -57,6 +58,65 @@ TEST(Optimizer, RefusesWhatPyTorchRefuses) {
   EXPECT_THAT([] { Sgd({}, SgdConfig{.nesterov = true}); }, ThrowsMessage<Error>(HasSubstr("Nesterov")));
   EXPECT_THAT([] { Sgd({}, -1); }, ThrowsMessage<Error>(HasSubstr("learning rate is -1; allowed: 0 or more")));
   EXPECT_THAT([] { AdamW({}, AdamConfig{.beta1 = 1}); }, ThrowsMessage<Error>(HasSubstr("beta1 is 1; allowed: from 0 to below 1")));
+}
+
+// One step on the sum of squares of every variable.
+void take_step(Optimizer& optimizer) {
+  Tensor loss = Tensor::zeros({}, DType::f64, Device::cpu());
+  for (const Var& var : optimizer.vars()) loss = loss + var->sqr().sum_all();
+  optimizer.backward_step(loss);
+}
+
+template <class Made>
+void expect_resumes(const Made& make) {
+  const Var a = Var::of<double>({3, -4}, Device::cpu());
+  const std::unique_ptr<Optimizer> first = make(a);
+  for (int step = 0; step < 3; ++step) take_step(*first);
+  const Var b = Var::from_tensor(a->copy());
+  const std::unique_ptr<Optimizer> second = make(b);
+  second->load_state(first->state());
+  for (int step = 0; step < 3; ++step) {
+    take_step(*first);
+    take_step(*second);
+  }
+  EXPECT_EQ(a->to_vector<double>(), b->to_vector<double>());
+}
+
+TEST(Optimizer, ResumesFromItsState) {
+  expect_resumes([](const Var& var) { return std::make_unique<Sgd>(std::vector{var}, SgdConfig{.learning_rate = 0.1, .momentum = 0.9}); });
+  expect_resumes([](const Var& var) { return std::make_unique<Adam>(std::vector{var}, AdamConfig{.learning_rate = 0.1}); });
+  expect_resumes([](const Var& var) { return std::make_unique<AdamW>(std::vector{var}, 0.1); });
+}
+
+TEST(Optimizer, GroupsHaveSettingsOfTheirOwn) {
+  const Var a = Var::of<double>({1}, Device::cpu());
+  const Var b = Var::of<double>({1}, Device::cpu());
+  Sgd optimizer({a}, 0.25);
+  EXPECT_EQ(optimizer.add_group({b}, SgdConfig{.learning_rate = 0.125, .weight_decay = 2}), 1U);
+  take_step(optimizer);
+  EXPECT_EQ(a->item(), 1 - 0.25 * 2);
+  EXPECT_EQ(b->item(), 1 - 0.125 * (2 + 2));
+  optimizer.set_learning_rate(1, 0);
+  take_step(optimizer);
+  EXPECT_EQ(a->item(), 0.25);
+  EXPECT_EQ(b->item(), 0.5);
+  EXPECT_THAT([&] { optimizer.add_group({a}, {}); }, ThrowsMessage<Error>(HasSubstr("variable 0 of the new group is in another group")));
+  EXPECT_THAT([&] { optimizer.set_learning_rate(2, 0.1); }, ThrowsMessage<Error>(HasSubstr("group 2: there are 2")));
+}
+
+TEST(Optimizer, RefusesAStateThatIsNotItsOwn) {
+  const Var a = Var::of<double>({3, -4}, Device::cpu());
+  Adam optimizer({a}, AdamConfig{});
+  take_step(optimizer);
+  const NamedTensors before = optimizer.state();
+  NamedTensors state = before;
+  state.erase("0.square");
+  EXPECT_THAT([&] { optimizer.load_state(state); }, ThrowsMessage<Error>(HasSubstr("load_state: '0.square' is missing")));
+  state.emplace("0.square", Tensor::zeros({3}, DType::f64, Device::cpu()));
+  EXPECT_THAT([&] { optimizer.load_state(state); }, ThrowsMessage<Error>(HasSubstr("'0.square' is [3], not [2]")));
+  EXPECT_THAT([&] { optimizer.load_state({{"1.mean", a->copy()}}); },
+              ThrowsMessage<Error>(HasSubstr("'1.mean' is not of this optimizer, which has 1 variables")));
+  EXPECT_EQ(optimizer.state().at("0.mean").to_vector<double>(), before.at("0.mean").to_vector<double>());
 }
 
 TEST(Loss, BinaryCrossEntropyIsExactForLargeLogits) {

@@ -1,6 +1,9 @@
 #include "wick/nn/optimizer.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <set>
 
 #include "wick/base/fail.h"
 
@@ -19,65 +22,159 @@ void check_beta(const char* name, double value) {
 
 }  // namespace
 
-Optimizer::Optimizer(std::vector<Var> vars, double learning_rate) : vars_(std::move(vars)) { set_learning_rate(learning_rate); }
+double Optimizer::learning_rate(size_t group) const {
+  if (group >= groups()) fail(ErrorCode::index_out_of_range, "optimizer: group {}: there are {}", group, groups());
+  return learning_rates_[group];
+}
 
 void Optimizer::set_learning_rate(double learning_rate) {
   check_not_negative("optimizer", "learning rate", learning_rate);
-  learning_rate_ = learning_rate;
+  std::fill(learning_rates_.begin(), learning_rates_.end(), learning_rate);
+}
+
+void Optimizer::set_learning_rate(size_t group, double learning_rate) {
+  check_not_negative("optimizer", "learning rate", learning_rate);
+  if (group >= groups()) fail(ErrorCode::index_out_of_range, "optimizer: group {}: there are {}", group, groups());
+  learning_rates_[group] = learning_rate;
+}
+
+size_t Optimizer::add_vars(std::vector<Var> vars, double learning_rate) {
+  check_not_negative("optimizer", "learning rate", learning_rate);
+  std::set<const void*> known;
+  for (const Var& var : vars_) known.insert(&*var.tensor().storage());
+  for (size_t index = 0; index < vars.size(); ++index) {
+    if (known.contains(&*vars[index].tensor().storage())) {
+      fail(ErrorCode::invalid_argument, "optimizer: variable {} of the new group is in another group already", index);
+    }
+  }
+  learning_rates_.push_back(learning_rate);
+  group_of_.resize(vars_.size() + vars.size(), groups() - 1);
+  vars_.insert(vars_.end(), std::make_move_iterator(vars.begin()), std::make_move_iterator(vars.end()));
+  states_.resize(vars_.size());
+  return groups() - 1;
 }
 
 void Optimizer::step(const GradStore& gradients) {
   for (size_t index = 0; index < vars_.size(); ++index) {
-    if (const std::optional<Tensor> gradient = gradients.get(vars_[index].tensor())) move(index, gradient->detach());
+    const std::optional<Tensor> gradient = gradients.get(vars_[index].tensor());
+    if (gradient) vars_[index].set(moved(index, vars_[index].as_detached_tensor(), gradient->detach(), states_[index]));
   }
 }
 
-Sgd::Sgd(std::vector<Var> vars, const SgdConfig& config)
-    : Optimizer(std::move(vars), config.learning_rate), config_(config), momenta_(this->vars().size()) {
+NamedTensors Optimizer::state() const {
+  NamedTensors result;
+  for (size_t index = 0; index < vars_.size(); ++index) {
+    for (const auto& [name, tensor] : states_[index]) result.emplace(fmt::format("{}.{}", index, name), tensor);
+  }
+  return result;
+}
+
+void Optimizer::load_state(const NamedTensors& state) {
+  struct Part {
+    size_t index;
+    std::string name;
+    bool is_shaped;
+  };
+  std::map<std::string, Part, std::less<>> parts;
+  for (size_t index = 0; index < vars_.size(); ++index) {
+    for (const auto& [name, is_shaped] : state_names(index)) parts.emplace(fmt::format("{}.{}", index, name), Part{index, name, is_shaped});
+  }
+  std::vector<State> states(vars_.size());
+  for (const auto& [name, tensor] : state) {
+    const auto part = parts.find(name);
+    if (part == parts.end()) {
+      fail(ErrorCode::invalid_argument, "load_state: '{}' is not of this optimizer, which has {} variables", name, vars_.size());
+    }
+    const auto& [index, short_name, is_shaped] = part->second;
+    const Tensor& var = vars_[index].tensor();
+    const Shape shape = is_shaped ? var.shape() : Shape{};
+    if (tensor.shape() != shape) {
+      fail(ErrorCode::shape_mismatch, "load_state: '{}' is {}, not {}", name, tensor.shape().to_string(), shape.to_string());
+    }
+    states[index].emplace(short_name, is_shaped ? tensor.to_device(var.device()).to_dtype(var.dtype()).copy() : tensor.copy());
+  }
+  for (const auto& [name, part] : parts) {
+    const State& of_variable = states[part.index];
+    if (!of_variable.empty() && !of_variable.contains(part.name)) {
+      fail(ErrorCode::invalid_argument, "load_state: '{}' is missing", name);
+    }
+  }
+  states_ = std::move(states);
+}
+
+Tensor sgd_step(const Tensor& weights, const Tensor& gradient, std::optional<Tensor>& momentum, const SgdConfig& config) {
+  Tensor g = config.weight_decay == 0 ? gradient : gradient + weights * config.weight_decay;
+  if (config.momentum != 0) {
+    momentum = momentum ? *momentum * config.momentum + g * (1 - config.dampening) : g.copy();
+    g = config.nesterov ? g + *momentum * config.momentum : *momentum;
+  }
+  return weights - g * config.learning_rate;
+}
+
+size_t Sgd::add_group(std::vector<Var> vars, const SgdConfig& config) {
   check_not_negative("Sgd", "momentum", config.momentum);
   check_not_negative("Sgd", "weight decay", config.weight_decay);
   if (config.nesterov && (config.momentum == 0 || config.dampening != 0)) {
     fail(ErrorCode::invalid_argument, "Sgd: Nesterov's momentum needs a momentum and no dampening, not {} and {}", config.momentum,
          config.dampening);
   }
+  const size_t group = add_vars(std::move(vars), config.learning_rate);
+  configs_.push_back(config);
+  return group;
 }
 
-void Sgd::move(size_t index, const Tensor& gradient) {
-  const Var& var = vars()[index];
-  const Tensor weights = var.as_detached_tensor();
-  Tensor g = config_.weight_decay == 0 ? gradient : gradient + weights * config_.weight_decay;
-  if (config_.momentum != 0) {
-    std::optional<Tensor>& momentum = momenta_[index];
-    momentum = momentum ? *momentum * config_.momentum + g * (1 - config_.dampening) : g.copy();
-    g = config_.nesterov ? g + *momentum * config_.momentum : *momentum;
-  }
-  var.set(weights - g * learning_rate());
+std::vector<std::pair<std::string, bool>> Sgd::state_names(size_t index) const {
+  if (configs_[group_of(index)].momentum == 0) return {};
+  return {{"momentum", true}};
 }
 
-Adam::Adam(std::vector<Var> vars, const AdamConfig& config, bool decoupled)
-    : Optimizer(std::move(vars), config.learning_rate), config_(config), decoupled_(decoupled), moments_(this->vars().size()) {
+Tensor Sgd::moved(size_t index, const Tensor& weights, const Tensor& gradient, State& state) {
+  SgdConfig config = configs_[group_of(index)];
+  config.learning_rate = learning_rate(group_of(index));
+  std::optional<Tensor> momentum;
+  if (const auto found = state.find("momentum"); found != state.end()) momentum = found->second;
+  Tensor result = sgd_step(weights, gradient, momentum, config);
+  if (momentum) state.insert_or_assign("momentum", *momentum);
+  return result;
+}
+
+Tensor adam_step(const Tensor& weights, const Tensor& gradient, std::optional<AdamMoments>& moments, const AdamConfig& config,
+                 bool decoupled) {
+  const bool decays = config.weight_decay != 0;
+  const Tensor g = decays && !decoupled ? gradient + weights * config.weight_decay : gradient;
+  const Tensor w = decays && decoupled ? weights * (1 - config.learning_rate * config.weight_decay) : weights;
+  if (!moments) moments = AdamMoments{g.zeros_like(), g.zeros_like()};
+  moments->mean = moments->mean * config.beta1 + g * (1 - config.beta1);
+  moments->square = moments->square * config.beta2 + g.sqr() * (1 - config.beta2);
+  const auto steps = static_cast<double>(++moments->steps);
+  const double mean_correction = 1 - std::pow(config.beta1, steps);
+  const double square_correction = 1 - std::pow(config.beta2, steps);
+  const Tensor spread = moments->square.sqrt() * (1 / std::sqrt(square_correction)) + config.epsilon;
+  return w - moments->mean / spread * (config.learning_rate / mean_correction);
+}
+
+size_t Adam::add_group(std::vector<Var> vars, const AdamConfig& config) {
   check_beta("beta1", config.beta1);
   check_beta("beta2", config.beta2);
   check_not_negative("Adam", "epsilon", config.epsilon);
   check_not_negative("Adam", "weight decay", config.weight_decay);
+  const size_t group = add_vars(std::move(vars), config.learning_rate);
+  configs_.push_back(config);
+  return group;
 }
 
-void Adam::move(size_t index, const Tensor& gradient) {
-  const Var& var = vars()[index];
-  Tensor weights = var.as_detached_tensor();
-  const bool decays = config_.weight_decay != 0;
-  const Tensor g = decays && !decoupled_ ? gradient + weights * config_.weight_decay : gradient;
-  if (decays && decoupled_) weights = weights * (1 - learning_rate() * config_.weight_decay);
+std::vector<std::pair<std::string, bool>> Adam::state_names(size_t) const { return {{"mean", true}, {"square", true}, {"steps", false}}; }
 
-  std::optional<Moments>& moments = moments_[index];
-  if (!moments) moments = Moments{g.zeros_like(), g.zeros_like()};
-  moments->mean = moments->mean * config_.beta1 + g * (1 - config_.beta1);
-  moments->square = moments->square * config_.beta2 + g.sqr() * (1 - config_.beta2);
-  const auto steps = static_cast<double>(++moments->steps);
-  const double mean_correction = 1 - std::pow(config_.beta1, steps);
-  const double square_correction = 1 - std::pow(config_.beta2, steps);
-  const Tensor spread = moments->square.sqrt() * (1 / std::sqrt(square_correction)) + config_.epsilon;
-  var.set(weights - moments->mean / spread * (learning_rate() / mean_correction));
+Tensor Adam::moved(size_t index, const Tensor& weights, const Tensor& gradient, State& state) {
+  AdamConfig config = configs_[group_of(index)];
+  config.learning_rate = learning_rate(group_of(index));
+  std::optional<AdamMoments> moments;
+  if (!state.empty()) moments = AdamMoments{state.at("mean"), state.at("square"), state.at("steps").to_scalar<int64_t>()};
+  Tensor result = adam_step(weights, gradient, moments, config, decoupled_);
+  state.insert_or_assign("mean", moments->mean);
+  state.insert_or_assign("square", moments->square);
+  state.insert_or_assign("steps", Tensor::full({}, static_cast<double>(moments->steps), DType::i64, Device::cpu()));
+  return result;
 }
 
 }  // namespace wick::nn

@@ -1,11 +1,14 @@
 // Optimizers move variables against their gradients. SGD, Adam and AdamW are defined as PyTorch defines them.
 #pragma once
 
-#include <array>
+#include <map>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "wick/tensor/backward.h"
+#include "wick/tensor/files.h"
 #include "wick/tensor/variable.h"
 
 namespace [[gnu::visibility("default")]] wick {
@@ -21,19 +24,41 @@ class Optimizer {
   void step(const GradStore& gradients);
   // backward, and a step.
   void backward_step(const Tensor& loss) { step(backward(loss)); }
-  [[nodiscard]] double learning_rate() const noexcept { return learning_rate_; }
-  // Errors: invalid_argument for a negative one.
+  // The variables of the constructor are group 0; add_group of SGD and Adam adds others. Errors: index_out_of_range for a group that is not
+  // there.
+  [[nodiscard]] size_t groups() const noexcept { return learning_rates_.size(); }
+  [[nodiscard]] double learning_rate(size_t group = 0) const;
+  // Of all groups, or of one. Errors: invalid_argument for a negative one.
   void set_learning_rate(double learning_rate);
+  void set_learning_rate(size_t group, double learning_rate);
   [[nodiscard]] const std::vector<Var>& vars() const noexcept { return vars_; }
 
+  // What a training that goes on needs beside the variables, by the variable's number: "3.mean" (save_safetensors writes it). A variable
+  // that was never moved has none. The learning rates are not part of it.
+  [[nodiscard]] NamedTensors state() const;
+  // Takes the place of the state. Errors: invalid_argument for a name that this optimizer has not, or a part that is missing;
+  // shape_mismatch; then nothing is changed.
+  void load_state(const NamedTensors& state);
+
  protected:
-  Optimizer(std::vector<Var> vars, double learning_rate);
-  // Moves variable `index`.
-  virtual void move(size_t index, const Tensor& gradient) = 0;
+  // What is kept of one variable, by name: nothing until it is moved.
+  using State = std::map<std::string, Tensor>;
+
+  // Returns the group's number.
+  size_t add_vars(std::vector<Var> vars, double learning_rate);
+  [[nodiscard]] size_t group_of(size_t index) const { return group_of_[index]; }
+  // The names of a moved variable's state, and whether each is shaped as the variable (else it is a number).
+  [[nodiscard]] virtual std::vector<std::pair<std::string, bool>> state_names(size_t index) const = 0;
+  // The weights of variable `index` after a step; the state is updated.
+  [[nodiscard]] virtual Tensor moved(size_t index, const Tensor& weights, const Tensor& gradient, State& state) = 0;
+
+  Optimizer() = default;
 
  private:
   std::vector<Var> vars_;
-  double learning_rate_ = 0;
+  std::vector<size_t> group_of_;
+  std::vector<State> states_;
+  std::vector<double> learning_rates_;
 };
 
 struct SgdConfig {
@@ -45,18 +70,23 @@ struct SgdConfig {
 };
 
 // g += weight_decay · w; b = momentum · b + (1 - dampening) · g (the first b is g); w -= rate · b, or with Nesterov's momentum
-// rate · (g + momentum · b).
+// rate · (g + momentum · b). Returns w; the momentum b is updated. Any floating dtype, all of one shape.
+[[nodiscard]] Tensor sgd_step(const Tensor& weights, const Tensor& gradient, std::optional<Tensor>& momentum, const SgdConfig& config);
+
 class Sgd final : public Optimizer {
  public:
   // Errors: invalid_argument for negative numbers, and for Nesterov's momentum without momentum or with dampening.
-  Sgd(std::vector<Var> vars, const SgdConfig& config);
+  Sgd(std::vector<Var> vars, const SgdConfig& config) { add_group(std::move(vars), config); }
   Sgd(std::vector<Var> vars, double learning_rate) : Sgd(std::move(vars), SgdConfig{.learning_rate = learning_rate}) {}
+  // More variables, moved by settings of their own. Returns the group's number. Errors: as the constructor; invalid_argument for a
+  // variable that is there already.
+  size_t add_group(std::vector<Var> vars, const SgdConfig& config);
 
  private:
-  void move(size_t index, const Tensor& gradient) override;
+  [[nodiscard]] std::vector<std::pair<std::string, bool>> state_names(size_t index) const override;
+  [[nodiscard]] Tensor moved(size_t index, const Tensor& weights, const Tensor& gradient, State& state) override;
 
-  SgdConfig config_;
-  std::vector<std::optional<Tensor>> momenta_;
+  std::vector<SgdConfig> configs_;
 };
 
 struct AdamConfig {
@@ -67,31 +97,39 @@ struct AdamConfig {
   double weight_decay = 0;
 };
 
+// Of one variable: running means of g and g², and how often it was moved.
+struct AdamMoments {
+  Tensor mean;
+  Tensor square;
+  int64_t steps = 0;
+};
+
 // m and v are running means of g and g², corrected for their start at 0; w -= rate · m / (√v + ε) (Kingma & Ba 2015).
-// The weight decay is part of g.
+// The weight decay is part of g, or `decoupled` a step of its own: w -= rate · weight_decay · w (Loshchilov & Hutter 2019).
+// Returns w; the moments, none before the first step, are updated. Any floating dtype, all of one shape.
+[[nodiscard]] Tensor adam_step(const Tensor& weights, const Tensor& gradient, std::optional<AdamMoments>& moments, const AdamConfig& config,
+                               bool decoupled);
+
 class Adam : public Optimizer {
  public:
   // Errors: invalid_argument for negative numbers and betas outside [0, 1).
   Adam(std::vector<Var> vars, const AdamConfig& config) : Adam(std::move(vars), config, false) {}
+  // More variables, moved by settings of their own. Returns the group's number. Errors: as the constructor; invalid_argument for a
+  // variable that is there already.
+  size_t add_group(std::vector<Var> vars, const AdamConfig& config);
 
  protected:
-  Adam(std::vector<Var> vars, const AdamConfig& config, bool decoupled);
+  Adam(std::vector<Var> vars, const AdamConfig& config, bool decoupled) : decoupled_(decoupled) { add_group(std::move(vars), config); }
 
  private:
-  struct Moments {
-    Tensor mean;
-    Tensor square;
-    int64_t steps = 0;
-  };
+  [[nodiscard]] std::vector<std::pair<std::string, bool>> state_names(size_t index) const final;
+  [[nodiscard]] Tensor moved(size_t index, const Tensor& weights, const Tensor& gradient, State& state) final;
 
-  void move(size_t index, const Tensor& gradient) final;
-
-  AdamConfig config_;
   bool decoupled_;
-  std::vector<std::optional<Moments>> moments_;
+  std::vector<AdamConfig> configs_;
 };
 
-// The same, but the weight decay is a step of its own: w -= rate · weight_decay · w (Loshchilov & Hutter 2019).
+// Adam with decoupled weight decay.
 class AdamW final : public Adam {
  public:
   AdamW(std::vector<Var> vars, const AdamConfig& config) : Adam(std::move(vars), config, true) {}

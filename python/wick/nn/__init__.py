@@ -11,14 +11,12 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .. import _wick
 from .._wick import Device, DType, Tensor, Var
 from .._wick._nn import (
-    Optimizer,
-    adam as _adam,
     batch_norm,
     dropout,
     group_norm,
@@ -32,10 +30,10 @@ from .._wick._nn import (
     rms_norm,
     rope,
     scaled_dot_product_attention,
-    sgd as _sgd,
     softplus,
     swiglu,
 )
+from ..optim import SGD, Adam, AdamW, Optimizer
 from .losses import (
     BCELoss,
     BCEWithLogitsLoss,
@@ -64,7 +62,7 @@ __all__ = [
     "GroupNorm", "HuberLoss", "Identity", "KLDivLoss", "L1Loss", "LSTM", "LayerNorm", "LeakyReLU", "Linear", "LogSoftmax", "MSELoss",
     "MaxPool2d", "Mish", "Module", "ModuleDict", "ModuleList", "MultiheadAttention", "NLLLoss", "Optimizer", "RMSNorm", "ReLU", "SGD",
     "Sequential", "SiLU", "Sigmoid", "SmoothL1Loss", "Softmax", "Softplus", "Tanh", "TransformerEncoder", "TransformerEncoderLayer",
-    "Upsample", "ZeroPad2d", "batch_norm", "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "dropout",
+    "Upsample", "ZeroPad2d", "batch_norm", "binary_cross_entropy", "binary_cross_entropy_with_logits", "collate", "cross_entropy", "dropout",
     "functional", "group_norm", "hard_sigmoid", "hard_swish", "huber_loss", "init", "kl_div", "l1_loss", "layer_norm", "leaky_relu",
     "linear", "load_mnist", "mish", "mse_loss", "nll_loss", "rms_norm", "rope", "scaled_dot_product_attention", "smooth_l1_loss",
     "softplus", "swiglu", "utils",
@@ -605,60 +603,70 @@ class TransformerEncoder(Module):
         return x if self.norm is None else self.norm(x)
 
 
-# --- Optimizers: classes whose objects are the library's own ---
+# --- Batches ---
 
 
-def SGD(parameters: Iterable[Var], lr: float = 1e-2, momentum: float = 0, dampening: float = 0, weight_decay: float = 0,
-        nesterov: bool = False) -> Optimizer:
-    """Gradient descent, as PyTorch defines it. `step` takes what backward returned, or the variables' grad."""
-    return _sgd(list(parameters), lr, momentum, dampening, weight_decay, nesterov)
-
-
-def Adam(parameters: Iterable[Var], lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-         weight_decay: float = 0) -> Optimizer:
-    """Adam (Kingma & Ba 2015)."""
-    return _adam(list(parameters), lr, betas, eps, weight_decay, False)
-
-
-def AdamW(parameters: Iterable[Var], lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-          weight_decay: float = 1e-2) -> Optimizer:
-    """Adam with a weight decay of its own (Loshchilov & Hutter 2019)."""
-    return _adam(list(parameters), lr, betas, eps, weight_decay, True)
+def collate(samples: list[Any]) -> Any:
+    """A batch of samples: tensors, arrays and numbers are stacked, tuples, lists and dicts by their parts, anything else is a list.
+    PyTorch's DataLoader takes it as collate_fn."""
+    first = samples[0]
+    if isinstance(first, Tensor):
+        return _wick.stack(samples)
+    if isinstance(first, Mapping):
+        return {key: collate([sample[key] for sample in samples]) for key in first}
+    if isinstance(first, (tuple, list)):
+        if any(len(sample) != len(first) for sample in samples):
+            raise ValueError("collate: samples of a batch have the same number of parts")
+        return tuple(collate(list(parts)) for parts in zip(*samples))
+    if isinstance(first, (bool, int, float)):
+        return _wick.tensor(samples)
+    return _wick.stack([_wick.asarray(sample) for sample in samples]) if hasattr(first, "__array__") else samples
 
 
 class DataLoader:
-    """Batches of tensors that agree in their first dimension: for inputs, targets in DataLoader(x, y, batch_size=64, shuffle=True).
+    """Batches of a dataset: for inputs, targets in DataLoader(x, y, batch_size=64, shuffle=True).
 
-    seed: of the order; by default each loader draws one, which manual_seed determines.
+    data: tensors that agree in their first dimension; or one object with samples, which has __len__ and __getitem__, as PyTorch's
+    datasets have.
+    seed: of the order; by default each loader draws one, which manual_seed determines. collate_fn: makes a batch of a list of samples.
     """
 
-    def __init__(self, *tensors: Tensor, batch_size: int = 64, shuffle: bool = False, seed: int | None = None,
-                 drop_last: bool = False) -> None:
+    def __init__(self, *data: Any, batch_size: int = 64, shuffle: bool = False, seed: int | None = None, drop_last: bool = False,
+                 collate_fn: Callable[[list[Any]], Any] = collate) -> None:
         if batch_size < 1:
             raise ValueError(f"DataLoader: batch_size must be at least 1, got {batch_size}")
-        if not tensors or any(x.ndim == 0 or x.shape[0] != tensors[0].shape[0] for x in tensors):
+        self.dataset = data[0] if len(data) == 1 and not isinstance(data[0], Tensor) else None
+        if self.dataset is not None and not (hasattr(self.dataset, "__len__") and hasattr(self.dataset, "__getitem__")):
+            raise TypeError(f"DataLoader: {type(self.dataset).__name__} has no __len__ and __getitem__; give tensors, or a list of samples")
+        if self.dataset is None and (not data or any(not isinstance(x, Tensor) or x.ndim == 0 or len(x) != len(data[0]) for x in data)):
             raise ValueError("DataLoader: give tensors that agree in their first dimension")
-        self.tensors, self.batch_size, self.shuffle, self.drop_last = tensors, batch_size, shuffle, drop_last
+        self.tensors, self.batch_size, self.shuffle, self.drop_last = data, batch_size, shuffle, drop_last
+        self.collate_fn = collate_fn
         self._seed, self._pass = _wick.draw_seed() if seed is None and shuffle else seed or 0, 0
 
+    def _size(self) -> int:
+        return len(self.tensors[0] if self.dataset is None else self.dataset)
+
     def __len__(self) -> int:
-        size = self.tensors[0].shape[0]
+        size = self._size()
         return size // self.batch_size if self.drop_last else -(-size // self.batch_size)
 
-    def __iter__(self) -> Iterator[tuple[Tensor, ...]]:
-        size = self.tensors[0].shape[0]
-        order: Tensor | None = None
+    def __iter__(self) -> Iterator[Any]:
+        size = self._size()
+        numbers: Sequence[int] = range(size)
         if self.shuffle:
             import random
 
-            numbers = list(range(size))
+            numbers = list(numbers)
             random.Random(self._seed + self._pass).shuffle(numbers)
             self._pass += 1
-            order = _wick.tensor(numbers, "i64", self.tensors[0].device)
+        order = _wick.tensor(numbers, "i64", self.tensors[0].device) if self.shuffle and self.dataset is None else None
         for batch in range(len(self)):
             first = batch * self.batch_size
             last = min(first + self.batch_size, size)
-            if order is None:
+            if self.dataset is not None:
+                yield self.collate_fn([self.dataset[index] for index in numbers[first:last]])
+            elif order is None:
                 yield tuple(x[first:last] for x in self.tensors)
             else:
                 ids = order[first:last]

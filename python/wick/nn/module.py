@@ -14,6 +14,23 @@ class IncompatibleKeys(NamedTuple):
     unexpected_keys: list[str]
 
 
+class HookHandle:
+    """A hook of a module, until remove is called."""
+
+    def __init__(self, module: Module, name: str, hook: Callable[..., Any]) -> None:
+        self._module, self._name = module, name
+        setattr(module, name, {**getattr(module, name), id(self): hook})
+
+    def remove(self) -> None:
+        setattr(self._module, self._name, {key: hook for key, hook in getattr(self._module, self._name).items() if key != id(self)})
+
+    def __enter__(self) -> HookHandle:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.remove()
+
+
 class Module:
     """A function of tensors with variables of its own. Attributes that are a Var or a Module belong to it."""
 
@@ -23,7 +40,27 @@ class Module:
         raise NotImplementedError(f"{type(self).__name__} has no forward")
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        return self.forward(*arguments, **options)
+        for before in list(self._forward_pre_hooks.values()):
+            changed = before(self, arguments)
+            if changed is not None:
+                arguments = changed if isinstance(changed, tuple) else (changed,)
+        result = self.forward(*arguments, **options)
+        for after in list(self._forward_hooks.values()):
+            changed = after(self, arguments, result)
+            if changed is not None:
+                result = changed
+        return result
+
+    _forward_pre_hooks: Mapping[int, Callable[..., Any]] = {}
+    _forward_hooks: Mapping[int, Callable[..., Any]] = {}
+
+    def register_forward_pre_hook(self, hook: Callable[[Any, tuple[Any, ...]], Any]) -> HookHandle:
+        """Calls hook(module, arguments) before forward; what it returns, if anything, takes the place of the arguments."""
+        return HookHandle(self, "_forward_pre_hooks", hook)
+
+    def register_forward_hook(self, hook: Callable[[Any, tuple[Any, ...], Any], Any]) -> HookHandle:
+        """Calls hook(module, arguments, result) after forward; what it returns, if anything, takes the place of the result."""
+        return HookHandle(self, "_forward_hooks", hook)
 
     # Names of variables that are saved and loaded, but not trained.
     _buffers: tuple[str, ...] = ()
