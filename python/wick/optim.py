@@ -213,8 +213,8 @@ class RMSprop(Optimizer):
         step = gradient / (squares.sqrt() + group["eps"])
         if momentum:
             step = state["momentum_buffer"] = state.get("momentum_buffer", _wick.zeros_like(x)) * momentum + step
-        rate: float = group["lr"]
-        return x - step * rate
+        made: Tensor = x - step * group["lr"]
+        return made
 
 
 class Lion(Optimizer):
@@ -229,7 +229,8 @@ class Lion(Optimizer):
         mean = state.get("exp_avg", _wick.zeros_like(x))
         state["exp_avg"] = mean * beta2 + gradient * (1 - beta2)
         direction = (mean * beta1 + gradient * (1 - beta1)).sign()
-        return x * (1 - rate * group["weight_decay"]) - direction * rate
+        made: Tensor = x * (1 - rate * group["weight_decay"]) - direction * rate
+        return made
 
 
 class Muon(Optimizer):
@@ -261,4 +262,5 @@ class Muon(Optimizer):
             matrix = matrix * 3.4445 + (square * -4.7750 + (square @ square) * 2.0315) @ matrix
         matrix = matrix.T if turned else matrix
         rate: float = group["lr"]
-        return x * (1 - rate * group["weight_decay"]) - matrix * (rate * math.sqrt(max(1.0, x.shape[0] / x.shape[1])))
+        made: Tensor = x * (1 - rate * group["weight_decay"]) - matrix * (rate * math.sqrt(max(1.0, x.shape[0] / x.shape[1])))
+        return made

@@ -28,12 +28,12 @@ class Optimizer {
   // there.
   [[nodiscard]] size_t groups() const noexcept { return learning_rates_.size(); }
   [[nodiscard]] double learning_rate(size_t group = 0) const;
-  // Of all groups, or of one. Errors: invalid_argument for a negative one.
+  // Sets the rate of all groups, or of one. Errors: invalid_argument for a negative one.
   void set_learning_rate(double learning_rate);
   void set_learning_rate(size_t group, double learning_rate);
   [[nodiscard]] const std::vector<Var>& vars() const noexcept { return vars_; }
 
-  // What a training that goes on needs beside the variables, by the variable's number: "3.mean" (save_safetensors writes it). A variable
+  // Tensors that a training that goes on needs beside the variables, by the variable's number: "3.mean" (save_safetensors writes it). A variable
   // that was never moved has none. The learning rates are not part of it.
   [[nodiscard]] NamedTensors state() const;
   // Takes the place of the state. Errors: invalid_argument for a name that this optimizer has not, or a part that is missing;
@@ -41,7 +41,7 @@ class Optimizer {
   void load_state(const NamedTensors& state);
 
  protected:
-  // What is kept of one variable, by name: nothing until it is moved.
+  // Tensors kept of one variable, by name: none until it is moved.
   using State = std::map<std::string, Tensor>;
 
   // Returns the group's number.
@@ -97,7 +97,7 @@ struct AdamConfig {
   double weight_decay = 0;
 };
 
-// Of one variable: running means of g and g², and how often it was moved.
+// Running means of one variable's g and g², and how often it was moved.
 struct AdamMoments {
   Tensor mean;
   Tensor square;
