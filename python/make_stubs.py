@@ -3,6 +3,7 @@
 
     make_stubs.py PACKAGE_FOLDER     the folder that holds wick/; writes wick/_wick/__init__.pyi, _ir.pyi and _nn.pyi there
 """
+import inspect
 import pathlib
 import re
 import sys
@@ -74,14 +75,46 @@ def stub_of(module, prefix):
     return "\n".join(lines[:end]) + "\n" + prefix + "\n".join(lines[end:])
 
 
+def methods_of(composed):
+    """The lines of the methods that Python attaches to Tensor."""
+    lines = []
+    for name, function in composed.attached.items():
+        signature = "(self, *arguments: typing.Any, **options: typing.Any) -> Tensor"
+        if name in composed.methods():
+            parameters = list(inspect.signature(function).parameters.values())
+            given = inspect.signature(function).replace(parameters=[parameters[0].replace(name="self", annotation=inspect.Parameter.empty), *parameters[1:]])
+            signature = str(given).replace("'", "")
+        for short, whole in ((r"\bAny\b", "typing.Any"), (r"\bSequence\b", "collections.abc.Sequence"), (r"\bCallable\b", "collections.abc.Callable"),
+                             (r"\btyping\.typing\.", "typing.")):
+            signature = re.sub(short, whole, signature)
+        lines += [f"    def {name}{signature}: ...", ""]
+    return lines
+
+
+def without_attached(composed, tensor):
+    """Takes the attached methods from Tensor, so that the generator sees the module's own."""
+    for name in composed.attached:
+        if name in composed.replaced:
+            setattr(tensor, name, composed.replaced[name])
+        else:
+            delattr(tensor, name)
+
+
 def main():
     package = pathlib.Path(sys.argv[1])
     sys.path.insert(0, str(package))
-    from wick import _wick
+    from wick import _wick, composed
 
+    methods = "\n".join(fix_line(line) for line in methods_of(composed))
+    without_attached(composed, _wick.Tensor)
     folder = package / "wick/_wick"
     folder.mkdir(exist_ok=True)
-    (folder / "__init__.pyi").write_text(stub_of(_wick, PREFIX + error_classes(_wick)))
+    text = stub_of(_wick, PREFIX + error_classes(_wick))
+    for name in composed.replaced:
+        text = re.sub(rf'    def {name}\(self, ids[^\n]*(\.\.\.|:\n        """.*?""")\n+', "", text, flags=re.DOTALL)
+    head, start, rest = text.partition("class Tensor:\n")
+    opening, property_mark, rest = rest.partition("    @property\n")
+    (folder / "__init__.pyi").write_text(head + start + opening + methods + "\n" + property_mark + rest)
     (folder / "_ir.pyi").write_text(stub_of(_wick._ir, PREFIX.split("# What")[0] + OPERAND))
     (folder / "_nn.pyi").write_text(stub_of(_wick._nn, PREFIX.split("# What")[0]))
 

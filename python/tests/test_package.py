@@ -219,3 +219,8 @@ def test_callbacks_that_fail_are_the_caller_s_errors():
 
     with pytest.raises(KeyError):
         wick.load(NOVELIST, device="cpu", progress=progress)
+
+
+def test_the_table_of_pytorchs_names_is_of_today():
+    made = subprocess.run([sys.executable, str(ROOT / "python/make_pytorch_table.py")], capture_output=True, text=True, timeout=60, check=True).stdout
+    assert made == (ROOT / "docs/pytorch.md").read_text(), "run python/make_pytorch_table.py > docs/pytorch.md"

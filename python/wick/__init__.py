@@ -10,20 +10,13 @@ import importlib
 import os
 from typing import TYPE_CHECKING, Any
 
+from . import composed as _composed, functions as _functions
 from ._wick import *  # noqa: F403
-from .functions import (
-    METHODS as _METHODS,
-    bernoulli as bernoulli,
-    function_of as _function_of,
-    multinomial as multinomial,
-    rand_like as rand_like,
-    randint as randint,
-    randn_like as randn_like,
-    randperm as randperm,
-)
 
 if TYPE_CHECKING:
-    from . import array_api as array_api, candle as candle, ir as ir, llm as llm, nn as nn, optim as optim
+    from . import array_api as array_api, candle as candle, ir as ir, linalg as linalg, llm as llm, nn as nn, optim as optim
+    from .composed import *  # noqa: F403
+    from .functions import *  # noqa: F403
     from .llm import Model as Model, load as load
 
 
@@ -37,10 +30,12 @@ def _seed_from_environment() -> None:
 
 
 _seed_from_environment()
+_composed.attach()
 
 # What few programs use is imported when it is asked for.
-_MODULES = ("array_api", "candle", "ir", "llm", "nn", "optim")
+_MODULES = ("array_api", "candle", "ir", "linalg", "llm", "nn", "optim")
 _NAMES = {"load": "llm", "Model": "llm"}
+_FUNCTIONS = frozenset(_functions.names())
 
 
 def __getattr__(name: str) -> Any:
@@ -48,11 +43,11 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f".{name}", __name__)
     if name in _NAMES:
         return getattr(importlib.import_module(f".{_NAMES[name]}", __name__), name)
-    if name in _METHODS:
-        globals()[name] = _function_of(name)
+    if name in _FUNCTIONS:
+        globals()[name] = _functions.find(name)
         return globals()[name]
     raise AttributeError(f"module 'wick' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULES, *_NAMES, *_METHODS})
+    return sorted({*globals(), *_MODULES, *_NAMES, *_FUNCTIONS})

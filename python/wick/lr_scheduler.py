@@ -2,10 +2,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-__all__ = ["ConstantLR", "CosineAnnealingLR", "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "OneCycleLR", "StepLR"]
+__all__ = ["ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR",
+           "MultiStepLR", "OneCycleLR", "PolynomialLR", "ReduceLROnPlateau", "SequentialLR", "StepLR"]
 
 
 class Scheduled(Protocol):
@@ -140,3 +141,116 @@ class OneCycleLR(LRScheduler):
         else:
             begin, end, share = 1.0, last, (epoch - top) / (self.total_steps - 1 - top)
         return end + (begin - end) / 2 * (1 + math.cos(math.pi * share))
+
+
+class PolynomialLR(LRScheduler):
+    """(1 - step / total_iters)^power of the rate, 0 at the end."""
+
+    def __init__(self, optimizer: Scheduled, total_iters: int = 5, power: float = 1.0) -> None:
+        self.total_iters, self.power = total_iters, power
+        super().__init__(optimizer)
+
+    def factor(self, epoch: int) -> float:
+        return math.pow(1 - min(epoch, self.total_iters) / self.total_iters, self.power)
+
+
+class CosineAnnealingWarmRestarts(LRScheduler):
+    """From the rate down to eta_min along half a wave of the cosine in T_0 steps, and again, each time T_mult as long (Loshchilov & Hutter
+    2017)."""
+
+    def __init__(self, optimizer: Scheduled, T_0: int, T_mult: int = 1, eta_min: float = 0.0) -> None:
+        if T_0 < 1 or T_mult < 1:
+            raise ValueError(f"CosineAnnealingWarmRestarts: T_0 and T_mult must be at least 1, got {T_0} and {T_mult}")
+        self.T_0, self.T_mult, self.eta_min = T_0, T_mult, eta_min
+        super().__init__(optimizer)
+
+    def rate(self, base: float, epoch: int) -> float:
+        length = self.T_0
+        while epoch >= length:
+            epoch -= length
+            if self.T_mult == 1:
+                epoch %= length
+            length *= self.T_mult
+        return self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * epoch / length)) / 2
+
+
+class SequentialLR:
+    """One schedule after the other: the next one begins at each of the milestones."""
+
+    def __init__(self, optimizer: Scheduled, schedulers: Sequence[LRScheduler], milestones: Sequence[int]) -> None:
+        if len(milestones) != len(schedulers) - 1:
+            raise ValueError(f"SequentialLR: {len(schedulers)} schedules need {len(schedulers) - 1} milestones, got {len(milestones)}")
+        self.optimizer, self.schedulers, self.milestones, self.last_epoch = optimizer, list(schedulers), list(milestones), 0
+        # The schedules have set the rate one after the other; each is to begin from the first one's.
+        for schedule in self.schedulers:
+            schedule.base_lrs = list(self.schedulers[0].base_lrs)
+        self._set()
+
+    def _set(self) -> None:
+        place = sum(milestone <= self.last_epoch for milestone in self.milestones)
+        schedule = self.schedulers[place]
+        schedule.last_epoch = self.last_epoch - (self.milestones[place - 1] if place else 0)
+        schedule._set()
+
+    def step(self) -> None:
+        self.last_epoch += 1
+        self._set()
+
+    def get_last_lr(self) -> list[float]:
+        return [float(group["lr"]) for group in self.optimizer.param_groups]
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"last_epoch": self.last_epoch, "schedulers": [schedule.state_dict() for schedule in self.schedulers]}
+
+    def load_state_dict(self, values: Mapping[str, Any]) -> None:
+        for schedule, state in zip(self.schedulers, values["schedulers"]):
+            schedule.load_state_dict(state)
+        self.last_epoch = int(values["last_epoch"])
+        self._set()
+
+
+class ReduceLROnPlateau:
+    """factor times the rate when a metric has not become better for more than patience steps."""
+
+    def __init__(self, optimizer: Scheduled, mode: str = "min", factor: float = 0.1, patience: int = 10, threshold: float = 1e-4,
+                 threshold_mode: str = "rel", cooldown: int = 0, min_lr: float = 0.0, eps: float = 1e-8) -> None:
+        if mode not in ("min", "max") or threshold_mode not in ("rel", "abs"):
+            raise ValueError(f"ReduceLROnPlateau: mode is 'min' or 'max' and threshold_mode 'rel' or 'abs', not {mode!r} and {threshold_mode!r}")
+        if factor >= 1:
+            raise ValueError(f"ReduceLROnPlateau: factor must be below 1, got {factor}")
+        self.optimizer, self.mode, self.reduction, self.patience = optimizer, mode, factor, patience
+        self.threshold, self.threshold_mode, self.cooldown, self.min_lr, self.eps = threshold, threshold_mode, cooldown, min_lr, eps
+        self.best = math.inf if mode == "min" else -math.inf
+        self.num_bad_epochs = self.cooldown_counter = self.last_epoch = 0
+
+    def _is_better(self, value: float) -> bool:
+        sign = 1 if self.mode == "min" else -1
+        gap = self.threshold * (abs(self.best) if self.threshold_mode == "rel" and math.isfinite(self.best) else 1)
+        return sign * value < sign * self.best - (gap if math.isfinite(self.best) else 0)
+
+    def step(self, metrics: Any) -> None:
+        value = float(metrics)
+        self.last_epoch += 1
+        if self._is_better(value):
+            self.best, self.num_bad_epochs = value, 0
+        else:
+            self.num_bad_epochs += 1
+        if self.cooldown_counter > 0:
+            self.cooldown_counter -= 1
+            self.num_bad_epochs = 0
+        if self.num_bad_epochs > self.patience:
+            for group in self.optimizer.param_groups:
+                lower = max(group["lr"] * self.reduction, self.min_lr)
+                if group["lr"] - lower > self.eps:
+                    group["lr"] = lower
+            self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+
+    def get_last_lr(self) -> list[float]:
+        return [float(group["lr"]) for group in self.optimizer.param_groups]
+
+    def state_dict(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("best", "num_bad_epochs", "cooldown_counter", "last_epoch")}
+
+    def load_state_dict(self, values: Mapping[str, Any]) -> None:
+        for name in ("best", "num_bad_epochs", "cooldown_counter", "last_epoch"):
+            setattr(self, name, values[name])

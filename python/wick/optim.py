@@ -14,7 +14,7 @@ from . import _wick, lr_scheduler
 from ._wick import Gradients, Tensor, Var
 from ._wick._nn import adam_step, sgd_step
 
-__all__ = ["SGD", "Adam", "AdamW", "Lion", "Muon", "Optimizer", "RMSprop", "lr_scheduler"]
+__all__ = ["SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "Lion", "Muon", "NAdam", "Optimizer", "RAdam", "RMSprop", "lr_scheduler"]
 
 # A group of variables that are moved alike: "params", "lr" and the optimizer's other settings.
 Group = dict[str, Any]
@@ -192,6 +192,110 @@ class AdamW(Adam):
     def __init__(self, params: Parameters, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
                  weight_decay: float = 1e-2) -> None:
         super().__init__(params, lr, betas, eps, weight_decay)
+
+
+class _Counting(Optimizer):
+    """An optimizer whose steps depend on how many there were."""
+
+    def _decayed(self, x: Tensor, gradient: Tensor, state: dict[str, Tensor], group: Group) -> tuple[Tensor, int]:
+        """The gradient with weight decay, and the number of this step, from 1."""
+        step = int(state["step"].item()) + 1 if "step" in state else 1
+        state["step"] = _wick.tensor(float(step), "f32", "cpu")
+        return (gradient + x * group["weight_decay"] if group["weight_decay"] else gradient), step
+
+
+class Adagrad(_Counting):
+    """Duchi et al. 2011."""
+
+    def __init__(self, params: Parameters, lr: float = 1e-2, lr_decay: float = 0, weight_decay: float = 0, initial_accumulator_value: float = 0,
+                 eps: float = 1e-10) -> None:
+        super().__init__(params, lr=lr, lr_decay=lr_decay, weight_decay=weight_decay, initial_accumulator_value=initial_accumulator_value, eps=eps)
+
+    def _moved(self, x: Tensor, gradient: Tensor, state: dict[str, Tensor], group: Group) -> Tensor:
+        gradient, step = self._decayed(x, gradient, state, group)
+        before = state.get("sum", _wick.zeros_like(x) + group["initial_accumulator_value"])
+        state["sum"] = before + gradient.sqr()
+        made: Tensor = x - gradient / (state["sum"].sqrt() + group["eps"]) * (group["lr"] / (1 + (step - 1) * group["lr_decay"]))
+        return made
+
+
+class Adadelta(_Counting):
+    """Zeiler 2012."""
+
+    def __init__(self, params: Parameters, lr: float = 1.0, rho: float = 0.9, eps: float = 1e-6, weight_decay: float = 0) -> None:
+        super().__init__(params, lr=lr, rho=rho, eps=eps, weight_decay=weight_decay)
+
+    def _moved(self, x: Tensor, gradient: Tensor, state: dict[str, Tensor], group: Group) -> Tensor:
+        gradient, _ = self._decayed(x, gradient, state, group)
+        rho, eps, none = group["rho"], group["eps"], _wick.zeros_like(x)
+        state["square_avg"] = state.get("square_avg", none) * rho + gradient.sqr() * (1 - rho)
+        moves = state.get("acc_delta", none)
+        delta = (moves + eps).sqrt() / (state["square_avg"] + eps).sqrt() * gradient
+        state["acc_delta"] = moves * rho + delta.sqr() * (1 - rho)
+        made: Tensor = x - delta * group["lr"]
+        return made
+
+
+class Adamax(_Counting):
+    """Adam by the largest gradient instead of the mean square (Kingma & Ba 2015)."""
+
+    def __init__(self, params: Parameters, lr: float = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+                 weight_decay: float = 0) -> None:
+        super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay)
+
+    def _moved(self, x: Tensor, gradient: Tensor, state: dict[str, Tensor], group: Group) -> Tensor:
+        gradient, step = self._decayed(x, gradient, state, group)
+        (beta1, beta2), none = group["betas"], _wick.zeros_like(x)
+        state["exp_avg"] = state.get("exp_avg", none) * beta1 + gradient * (1 - beta1)
+        state["exp_inf"] = (state.get("exp_inf", none) * beta2).maximum(gradient.abs() + group["eps"])
+        made: Tensor = x - state["exp_avg"] / state["exp_inf"] * (group["lr"] / (1 - beta1**step))
+        return made
+
+
+class NAdam(_Counting):
+    """Adam with Nesterov's momentum (Dozat 2016)."""
+
+    def __init__(self, params: Parameters, lr: float = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+                 weight_decay: float = 0, momentum_decay: float = 4e-3) -> None:
+        super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, momentum_decay=momentum_decay)
+
+    def _moved(self, x: Tensor, gradient: Tensor, state: dict[str, Tensor], group: Group) -> Tensor:
+        gradient, step = self._decayed(x, gradient, state, group)
+        (beta1, beta2), none = group["betas"], _wick.zeros_like(x)
+        now = beta1 * (1 - 0.5 * 0.96 ** (step * group["momentum_decay"]))
+        following = beta1 * (1 - 0.5 * 0.96 ** ((step + 1) * group["momentum_decay"]))
+        product = (float(state["mu_product"].item()) if "mu_product" in state else 1.0) * now
+        state["mu_product"] = _wick.tensor(product, "f64", "cpu")
+        state["exp_avg"] = state.get("exp_avg", none) * beta1 + gradient * (1 - beta1)
+        state["exp_avg_sq"] = state.get("exp_avg_sq", none) * beta2 + gradient.sqr() * (1 - beta2)
+        spread = (state["exp_avg_sq"] / (1 - beta2**step)).sqrt() + group["eps"]
+        made: Tensor = x - gradient / spread * (group["lr"] * (1 - now) / (1 - product))
+        made = made - state["exp_avg"] / spread * (group["lr"] * following / (1 - product * following))
+        return made
+
+
+class RAdam(_Counting):
+    """Adam whose first steps have no adaptive rate (Liu et al. 2020)."""
+
+    def __init__(self, params: Parameters, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+                 weight_decay: float = 0) -> None:
+        super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay)
+
+    def _moved(self, x: Tensor, gradient: Tensor, state: dict[str, Tensor], group: Group) -> Tensor:
+        gradient, step = self._decayed(x, gradient, state, group)
+        (beta1, beta2), none = group["betas"], _wick.zeros_like(x)
+        state["exp_avg"] = state.get("exp_avg", none) * beta1 + gradient * (1 - beta1)
+        state["exp_avg_sq"] = state.get("exp_avg_sq", none) * beta2 + gradient.sqr() * (1 - beta2)
+        mean, left = state["exp_avg"] / (1 - beta1**step), 1 - beta2**step
+        longest = 2 / (1 - beta2) - 1
+        length = longest - 2 * step * beta2**step / left
+        made: Tensor
+        if length <= 5:
+            made = x - mean * group["lr"]
+            return made
+        rectified = math.sqrt((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length))
+        made = x - mean / (state["exp_avg_sq"].sqrt() + group["eps"]) * (group["lr"] * rectified * math.sqrt(left))
+        return made
 
 
 class RMSprop(Optimizer):

@@ -34,16 +34,24 @@ from .._wick._nn import (
     swiglu,
 )
 from ..optim import SGD, Adam, AdamW, Optimizer
+from ..composed import unflatten
 from .losses import (
     BCELoss,
     BCEWithLogitsLoss,
+    CosineEmbeddingLoss,
     CrossEntropyLoss,
+    GaussianNLLLoss,
+    HingeEmbeddingLoss,
     HuberLoss,
     KLDivLoss,
     L1Loss,
     MSELoss,
+    MarginRankingLoss,
     NLLLoss,
+    PoissonNLLLoss,
     SmoothL1Loss,
+    SoftMarginLoss,
+    TripletMarginLoss,
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
     cross_entropy,
@@ -57,16 +65,24 @@ from .losses import (
 from .module import Module, ModuleDict, ModuleList, Sequential
 
 __all__ = [
-    "Adam", "AdamW", "AdaptiveAvgPool2d", "AvgPool2d", "BCELoss", "BCEWithLogitsLoss", "BatchNorm", "BatchNorm1d", "BatchNorm2d",
-    "Conv1d", "Conv2d", "ConvTranspose2d", "CrossEntropyLoss", "DataLoader", "Dropout", "ELU", "Embedding", "Flatten", "GELU", "GRU",
-    "GroupNorm", "HuberLoss", "Identity", "KLDivLoss", "L1Loss", "LSTM", "LayerNorm", "LeakyReLU", "Linear", "LogSoftmax", "MSELoss",
-    "MaxPool2d", "Mish", "Module", "ModuleDict", "ModuleList", "MultiheadAttention", "NLLLoss", "Optimizer", "RMSNorm", "ReLU", "SGD",
-    "Sequential", "SiLU", "Sigmoid", "SmoothL1Loss", "Softmax", "Softplus", "Tanh", "TransformerEncoder", "TransformerEncoderLayer",
-    "Upsample", "ZeroPad2d", "batch_norm", "binary_cross_entropy", "binary_cross_entropy_with_logits", "collate", "cross_entropy", "dropout",
-    "functional", "group_norm", "hard_sigmoid", "hard_swish", "huber_loss", "init", "kl_div", "l1_loss", "layer_norm", "leaky_relu",
-    "linear", "load_mnist", "mish", "mse_loss", "nll_loss", "rms_norm", "rope", "scaled_dot_product_attention", "smooth_l1_loss",
-    "softplus", "swiglu", "utils",
+    "Adam", "AdamW", "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AvgPool1d", "AvgPool2d", "BCELoss", "BCEWithLogitsLoss",
+    "BatchNorm", "BatchNorm1d", "BatchNorm2d", "CELU", "ChannelShuffle", "ConstantPad2d", "Conv1d", "Conv2d", "ConvTranspose2d",
+    "CosineEmbeddingLoss", "CosineSimilarity", "CrossEntropyLoss", "DataLoader", "Dropout", "ELU", "Embedding", "Flatten", "GELU",
+    "GLU", "GRU", "GaussianNLLLoss", "GroupNorm", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "HingeEmbeddingLoss",
+    "HuberLoss", "Identity", "InstanceNorm1d", "InstanceNorm2d", "KLDivLoss", "L1Loss", "LSTM", "LayerNorm", "LeakyReLU", "Linear",
+    "LogSigmoid", "LogSoftmax", "MSELoss", "MarginRankingLoss", "MaxPool1d", "MaxPool2d", "Mish", "Module", "ModuleDict",
+    "ModuleList", "MultiheadAttention", "NLLLoss", "Optimizer", "PReLU", "PairwiseDistance", "Parameter", "PixelShuffle",
+    "PixelUnshuffle", "PoissonNLLLoss", "RMSNorm", "ReLU", "ReLU6", "ReplicationPad2d", "SELU", "SGD", "Sequential", "SiLU",
+    "Sigmoid", "SmoothL1Loss", "SoftMarginLoss", "Softmax", "Softmin", "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink",
+    "Threshold", "TransformerEncoder", "TransformerEncoderLayer", "TripletMarginLoss", "Unflatten", "Upsample", "ZeroPad2d",
+    "batch_norm", "binary_cross_entropy", "binary_cross_entropy_with_logits", "collate", "cross_entropy", "dropout", "functional",
+    "group_norm", "hard_sigmoid", "hard_swish", "huber_loss", "init", "kl_div", "l1_loss", "layer_norm", "leaky_relu", "linear",
+    "load_mnist", "mish", "mse_loss", "nll_loss", "rms_norm", "rope", "scaled_dot_product_attention", "smooth_l1_loss", "softplus",
+    "swiglu", "utils",
 ]
+
+# A variable of a module, by PyTorch's name.
+Parameter = Var
 
 
 def _uniform(shape: tuple[int, ...], bound: float, dtype: DType | str | None, device: Device | str | None) -> Var:
@@ -206,19 +222,43 @@ class ConvTranspose2d(Module):
 
 
 class _Pool2d(Module):
-    def __init__(self, kernel_size: Extents, stride: Extents | None = None) -> None:
+    def __init__(self, kernel_size: Extents, stride: Extents | None = None, padding: Extents = 0) -> None:
         self.kernel_size = _extents(kernel_size, 2, f"{type(self).__name__}: kernel_size")
         self.stride = self.kernel_size if stride is None else _extents(stride, 2, f"{type(self).__name__}: stride")
+        self.padding = padding
 
 
 class MaxPool2d(_Pool2d):
     def forward(self, x: Tensor) -> Tensor:
-        return x.max_pool2d(self.kernel_size, self.stride)
+        return functional.max_pool2d(x, self.kernel_size, self.stride, self.padding)
 
 
 class AvgPool2d(_Pool2d):
     def forward(self, x: Tensor) -> Tensor:
-        return x.avg_pool2d(self.kernel_size, self.stride)
+        return functional.avg_pool2d(x, self.kernel_size, self.stride, self.padding)
+
+
+class _Pool1d(Module):
+    def __init__(self, kernel_size: int, stride: int | None = None, padding: int = 0) -> None:
+        self.kernel_size, self.stride, self.padding = kernel_size, kernel_size if stride is None else stride, padding
+
+
+class MaxPool1d(_Pool1d):
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.max_pool1d(x, self.kernel_size, self.stride, self.padding)
+
+
+class AvgPool1d(_Pool1d):
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.avg_pool1d(x, self.kernel_size, self.stride, self.padding)
+
+
+class AdaptiveAvgPool1d(Module):
+    def __init__(self, output_size: int) -> None:
+        self.output_size = output_size
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.adaptive_avg_pool1d(x, self.output_size)
 
 
 class AdaptiveAvgPool2d(Module):
@@ -337,7 +377,7 @@ BatchNorm1d = BatchNorm2d = BatchNorm
 class Dropout(Module):
     """In training elements become 0 with probability p, and the others grow so that the expectation stays."""
 
-    def __init__(self, p: float = 0.5) -> None:
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         if not 0 <= p < 1:
             raise ValueError(f"Dropout: p must be at least 0 and below 1, got {p}")
         self.p = p
@@ -352,6 +392,11 @@ class Identity(Module):
 
 
 class ReLU(Module):
+    """inplace is taken for programs written for PyTorch and has no effect, here and in other activations."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        pass
+
     def forward(self, x: Tensor) -> Tensor:
         return x.relu()
 
@@ -367,12 +412,15 @@ class GELU(Module):
 
 
 class SiLU(Module):
+    def __init__(self, inplace: bool = False) -> None:
+        pass
+
     def forward(self, x: Tensor) -> Tensor:
         return x.silu()
 
 
 class LeakyReLU(Module):
-    def __init__(self, negative_slope: float = 0.01) -> None:
+    def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
         self.negative_slope = negative_slope
 
     def forward(self, x: Tensor) -> Tensor:
@@ -380,7 +428,7 @@ class LeakyReLU(Module):
 
 
 class ELU(Module):
-    def __init__(self, alpha: float = 1.0) -> None:
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         self.alpha = alpha
 
     def forward(self, x: Tensor) -> Tensor:
@@ -393,8 +441,203 @@ class Softplus(Module):
 
 
 class Mish(Module):
+    def __init__(self, inplace: bool = False) -> None:
+        pass
+
     def forward(self, x: Tensor) -> Tensor:
         return mish(x)
+
+
+class ReLU6(Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.relu6(x)
+
+
+class Hardtanh(Module):
+    def __init__(self, min_val: float = -1.0, max_val: float = 1.0) -> None:
+        self.min_val, self.max_val = min_val, max_val
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.hardtanh(x, self.min_val, self.max_val)
+
+
+class Hardsigmoid(Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.hardsigmoid(x)
+
+
+class Hardswish(Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.hardswish(x)
+
+
+class CELU(Module):
+    def __init__(self, alpha: float = 1.0) -> None:
+        self.alpha = alpha
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.celu(x, self.alpha)
+
+
+class SELU(Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.selu(x)
+
+
+class GLU(Module):
+    def __init__(self, dim: int = -1) -> None:
+        self.dim = dim
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.glu(x, self.dim)
+
+
+class Threshold(Module):
+    def __init__(self, threshold: float, value: float) -> None:
+        self.threshold, self.value = threshold, value
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.threshold(x, self.threshold, self.value)
+
+
+class Hardshrink(Module):
+    def __init__(self, lambd: float = 0.5) -> None:
+        self.lambd = lambd
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.hardshrink(x, self.lambd)
+
+
+class Softshrink(Module):
+    def __init__(self, lambd: float = 0.5) -> None:
+        self.lambd = lambd
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.softshrink(x, self.lambd)
+
+
+class Tanhshrink(Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.tanhshrink(x)
+
+
+class Softsign(Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.softsign(x)
+
+
+class LogSigmoid(Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.logsigmoid(x)
+
+
+class Softmin(Module):
+    def __init__(self, dim: int = -1) -> None:
+        self.dim = dim
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.softmin(x, self.dim)
+
+
+class PixelShuffle(Module):
+    def __init__(self, upscale_factor: int) -> None:
+        self.upscale_factor = upscale_factor
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.pixel_shuffle(x, self.upscale_factor)
+
+
+class PixelUnshuffle(Module):
+    def __init__(self, downscale_factor: int) -> None:
+        self.downscale_factor = downscale_factor
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.pixel_unshuffle(x, self.downscale_factor)
+
+
+class ChannelShuffle(Module):
+    def __init__(self, groups: int) -> None:
+        self.groups = groups
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.channel_shuffle(x, self.groups)
+
+
+class PReLU(Module):
+    """x, and below 0 times a weight that is trained: one for all channels or one for each."""
+
+    def __init__(self, num_parameters: int = 1, init: float = 0.25, dtype: DType | str | None = None, device: Device | str | None = None) -> None:
+        self.weight = Var(_wick.full((num_parameters,), init, dtype, device))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.prelu(x, self.weight)
+
+
+class CosineSimilarity(Module):
+    def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
+        self.dim, self.eps = dim, eps
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        return functional.cosine_similarity(x1, x2, self.dim, self.eps)
+
+
+class PairwiseDistance(Module):
+    def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
+        self.p, self.eps, self.keepdim = p, eps, keepdim
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        return functional.pairwise_distance(x1, x2, self.p, self.eps, self.keepdim)
+
+
+class Unflatten(Module):
+    def __init__(self, dim: int, unflattened_size: Sequence[int]) -> None:
+        self.dim, self.unflattened_size = dim, tuple(unflattened_size)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return unflatten(x, self.dim, self.unflattened_size)
+
+
+class _InstanceNorm(Module):
+    """Each channel of each sample normalized over the rest; without weights by default, as in PyTorch."""
+
+    def __init__(self, num_features: int, eps: float = 1e-5, affine: bool = False, dtype: DType | str | None = None,
+                 device: Device | str | None = None) -> None:
+        self.num_features, self.eps = num_features, eps
+        self.weight = Var(_wick.ones((num_features,), dtype, device)) if affine else None
+        self.bias = Var(_wick.zeros((num_features,), dtype, device)) if affine else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.ndim < 2 or x.shape[1] != self.num_features:
+            raise ValueError(f"{type(self).__name__}: expected {self.num_features} channels, got a tensor {x.shape}")
+        return functional.instance_norm(x, self.weight, self.bias, self.eps)
+
+
+class InstanceNorm1d(_InstanceNorm):
+    pass
+
+
+class InstanceNorm2d(_InstanceNorm):
+    pass
+
+
+class ConstantPad2d(Module):
+    """A value on the four sides of [..., h, w]: left, right, top, bottom, or one number for all."""
+
+    def __init__(self, padding: Extents, value: float) -> None:
+        self.padding, self.value = _extents(padding, 4, f"{type(self).__name__}: padding"), value
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.pad(x, self.padding, value=self.value)
+
+
+class ReplicationPad2d(Module):
+    """The edges repeated on the four sides of [..., h, w]."""
+
+    def __init__(self, padding: Extents) -> None:
+        self.padding = _extents(padding, 4, f"{type(self).__name__}: padding")
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.pad(x, self.padding, "replicate")
 
 
 class Softmax(Module):
@@ -609,15 +852,22 @@ class TransformerEncoder(Module):
 def collate(samples: list[Any]) -> Any:
     """A batch of samples: tensors, arrays and numbers are stacked, tuples, lists and dicts by their parts, anything else is a list.
     PyTorch's DataLoader takes it as collate_fn."""
+    try:
+        return _collated(samples)
+    except RecursionError:
+        raise ValueError("collate: a sample holds itself") from None
+
+
+def _collated(samples: list[Any]) -> Any:
     first = samples[0]
     if isinstance(first, Tensor):
         return _wick.stack(samples)
     if isinstance(first, Mapping):
-        return {key: collate([sample[key] for sample in samples]) for key in first}
+        return {key: _collated([sample[key] for sample in samples]) for key in first}
     if isinstance(first, (tuple, list)):
         if any(len(sample) != len(first) for sample in samples):
             raise ValueError("collate: samples of a batch have the same number of parts")
-        return tuple(collate(list(parts)) for parts in zip(*samples))
+        return tuple(_collated(list(parts)) for parts in zip(*samples))
     if isinstance(first, (bool, int, float)):
         return _wick.tensor(samples)
     return _wick.stack([_wick.asarray(sample) for sample in samples]) if hasattr(first, "__array__") else samples

@@ -76,3 +76,36 @@ def kaiming_uniform_(tensor: Tensor, a: float = 0.0, mode: str = "fan_in", nonli
 
 def kaiming_normal_(tensor: Tensor, a: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu") -> Tensor:
     return normal_(tensor, 0.0, _kaiming(tensor, a, mode, nonlinearity))
+
+
+def eye_(tensor: Tensor) -> Tensor:
+    """1 on the diagonal of a matrix, 0 elsewhere."""
+    if tensor.ndim != 2:
+        raise ValueError(f"eye_: expected a matrix, got {tensor.shape}")
+    rows, columns = (_wick.arange(extent, dtype="i64", device=tensor.device) for extent in tensor.shape)
+    return _overwritten(tensor, (rows.unsqueeze(1) == columns).to(dtype=tensor.dtype))
+
+
+def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0) -> Tensor:
+    """Normal numbers, drawn again where they are not from a to b."""
+    values = _wick.randn(tensor.shape, tensor.dtype, tensor.device, mean=mean, std=std)
+    for _ in range(1000):
+        outside = (values < a).logical_or(values > b)
+        if not bool(outside.any()):
+            return _overwritten(tensor, values)
+        values = outside.where(_wick.randn(tensor.shape, tensor.dtype, tensor.device, mean=mean, std=std), values)
+    raise ValueError(f"trunc_normal_: numbers of mean {mean} and deviation {std} are hardly ever from {a} to {b}")
+
+
+def orthogonal_(tensor: Tensor, gain: float = 1.0) -> Tensor:
+    """Rows or columns, whichever are fewer, orthogonal and of length gain (Saxe et al. 2013)."""
+    from ..array_api import linalg
+
+    if tensor.ndim < 2:
+        raise ValueError(f"orthogonal_: expected two dimensions or more, got {tensor.shape}")
+    rows, columns = tensor.shape[0], math.prod(tensor.shape[1:])
+    noise = _wick.randn((max(rows, columns), min(rows, columns)), "f64", "cpu")
+    q, r = linalg.qr(noise)
+    q = q * r.diagonal().sign()
+    q = q if rows >= columns else q.transpose(0, 1)
+    return _overwritten(tensor, (q * gain).reshape(tensor.shape).to(dtype=tensor.dtype, device=tensor.device))

@@ -1,6 +1,8 @@
 """Losses with PyTorch's options. reduction: "mean", "sum" or "none"."""
 from __future__ import annotations
 
+import math
+
 from .. import _wick
 from .._wick import Tensor
 from .._wick import _nn
@@ -149,6 +151,49 @@ def kl_div(x: Tensor, target: Tensor, *, reduction: str = "mean", log_target: bo
     return loss.sum() / x.shape[0] if reduction == "batchmean" else _reduced(loss, reduction)
 
 
+def margin_ranking_loss(x1: Tensor, x2: Tensor, target: Tensor, margin: float = 0.0, *, reduction: str = "mean") -> Tensor:
+    """max(0, margin - target · (x1 - x2)); a target is 1 or -1."""
+    return _reduced((margin - target * (x1 - x2)).relu(), reduction)
+
+
+def hinge_embedding_loss(x: Tensor, target: Tensor, margin: float = 1.0, *, reduction: str = "mean") -> Tensor:
+    """x where the target is 1, max(0, margin - x) where it is -1."""
+    return _reduced((target == 1).where(x, (margin - x).relu()), reduction)
+
+
+def soft_margin_loss(x: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
+    """log(1 + exp(-target · x))"""
+    _check_shapes("soft_margin_loss", x, target)
+    return _reduced(_nn.softplus(-(target * x)), reduction)
+
+
+def cosine_embedding_loss(x1: Tensor, x2: Tensor, target: Tensor, margin: float = 0.0, *, reduction: str = "mean") -> Tensor:
+    """1 - cos where the target is 1, max(0, cos - margin) where it is -1."""
+    product = (x1 * x2).sum(-1)
+    cosine = product / ((x1.sqr().sum(-1) + 1e-12) * (x2.sqr().sum(-1) + 1e-12)).sqrt()
+    return _reduced((target == 1).where(1.0 - cosine, (cosine - margin).relu()), reduction)
+
+
+def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, *,
+                        reduction: str = "mean") -> Tensor:
+    """max(0, margin + |anchor - positive| - |anchor - negative|)"""
+    near, far = (anchor - positive + eps).norm(p, -1), (anchor - negative + eps).norm(p, -1)
+    return _reduced((near - far + margin).relu(), reduction)
+
+
+def gaussian_nll_loss(x: Tensor, target: Tensor, var: Tensor, full: bool = False, eps: float = 1e-6, *, reduction: str = "mean") -> Tensor:
+    """-log of normal densities with means x and variances var, which are at least eps; full: with the constant."""
+    # The floor has no part in the gradient, as in PyTorch.
+    spread = var + (var.detach().clamp(min=eps) - var.detach())
+    loss = (spread.log() + (x - target).sqr() / spread) * 0.5
+    return _reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
+
+
+def poisson_nll_loss(x: Tensor, target: Tensor, log_input: bool = True, eps: float = 1e-8, *, reduction: str = "mean") -> Tensor:
+    """-log of Poisson's probabilities, without the target's factorial; x is the rate or its logarithm."""
+    return _reduced(x.exp() - target * x if log_input else x - target * (x + eps).log(), reduction)
+
+
 class _Loss(Module):
     def __init__(self, reduction: str = "mean") -> None:
         self.reduction = reduction
@@ -220,3 +265,56 @@ class BCEWithLogitsLoss(Module):
 
     def forward(self, x: Tensor, target: Tensor) -> Tensor:
         return binary_cross_entropy_with_logits(x, target, self.weight, pos_weight=self.pos_weight, reduction=self.reduction)
+
+
+class MarginRankingLoss(Module):
+    def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
+        self.margin, self.reduction = margin, reduction
+
+    def forward(self, x1: Tensor, x2: Tensor, target: Tensor) -> Tensor:
+        return margin_ranking_loss(x1, x2, target, self.margin, reduction=self.reduction)
+
+
+class HingeEmbeddingLoss(Module):
+    def __init__(self, margin: float = 1.0, reduction: str = "mean") -> None:
+        self.margin, self.reduction = margin, reduction
+
+    def forward(self, x: Tensor, target: Tensor) -> Tensor:
+        return hinge_embedding_loss(x, target, self.margin, reduction=self.reduction)
+
+
+class SoftMarginLoss(_Loss):
+    def forward(self, x: Tensor, target: Tensor) -> Tensor:
+        return soft_margin_loss(x, target, reduction=self.reduction)
+
+
+class CosineEmbeddingLoss(Module):
+    def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
+        self.margin, self.reduction = margin, reduction
+
+    def forward(self, x1: Tensor, x2: Tensor, target: Tensor) -> Tensor:
+        return cosine_embedding_loss(x1, x2, target, self.margin, reduction=self.reduction)
+
+
+class TripletMarginLoss(Module):
+    def __init__(self, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, reduction: str = "mean") -> None:
+        self.margin, self.p, self.eps, self.reduction = margin, p, eps, reduction
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+        return triplet_margin_loss(anchor, positive, negative, self.margin, self.p, self.eps, reduction=self.reduction)
+
+
+class GaussianNLLLoss(Module):
+    def __init__(self, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
+        self.full, self.eps, self.reduction = full, eps, reduction
+
+    def forward(self, x: Tensor, target: Tensor, var: Tensor) -> Tensor:
+        return gaussian_nll_loss(x, target, var, self.full, self.eps, reduction=self.reduction)
+
+
+class PoissonNLLLoss(Module):
+    def __init__(self, log_input: bool = True, eps: float = 1e-8, reduction: str = "mean") -> None:
+        self.log_input, self.eps, self.reduction = log_input, eps, reduction
+
+    def forward(self, x: Tensor, target: Tensor) -> Tensor:
+        return poisson_nll_loss(x, target, self.log_input, self.eps, reduction=self.reduction)
