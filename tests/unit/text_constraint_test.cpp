@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <optional>
 #include <random>
@@ -112,6 +113,53 @@ TEST(Constraint, MasksAreWhatAcceptTakes) {
   walk({.kind = Kind::regex, .text = "(a|b)*\"?[^x]{3,90}é?"}, small_tokenizer(), 10, 30);
   walk({.kind = Kind::grammar, .text = "root ::= \"{\" (root | \"a\"* \"b\")? \"}\" | [\"] [^\"]{2,40} [\"]"}, small_tokenizer(), 10, 30);
   walk({.kind = Kind::choices, .choices = {"true", "a\"b", "ab", "é"}}, small_tokenizer(), 10, 10);
+}
+
+TEST(Constraint, MasksOfMembersInAnyOrderAreWhatAcceptTakes) {
+  for (const char* rest :
+       {R"("additionalProperties":false)", R"("additionalProperties":{"type":"integer"})", R"("patternProperties":{"^ab":{"type":"null"}})",
+        R"("minProperties":2,"maxProperties":3,"additionalProperties":false)"}) {
+    const std::string schema =
+        R"({"type":"object","required":["ab"],"properties":{"a":{"type":"integer"},"ab":{"type":"null"},"aba":{"enum":[1,12]},"b":{"$ref":"#"}},)" +
+        std::string(rest) + "}";
+    walk({.kind = Kind::json_schema, .text = schema, .any_order = true}, small_tokenizer(), 20, 40);
+  }
+  walk({.kind = Kind::json_schema, .text = R"({"type":"array","uniqueItems":true,"items":{"enum":[1,12,"a","ab",null]}})"},
+       small_tokenizer(), 20, 20);
+  // Names that begin with a token, of which one ends there.
+  const auto marked = [](const char* text) { return OutputFormat{.kind = Kind::marked, .text = text}; };
+  walk({.kind = Kind::members,
+        .choices = {"r", "", "", ""},
+        .parts = {marked("<think>a"), marked("<think>ab"), marked("<think>"), marked("b<think>"), {.kind = Kind::literal, .text = " "}}},
+       small_tokenizer(), 20, 20);
+}
+
+// All orders of all choices of members, once each and with one again.
+TEST(Constraint, MembersInAnyOrderComeOnceEach) {
+  const std::vector<std::string> names = {"a", "ab", "aba", "b", "ba"};
+  std::string properties;
+  for (const std::string& name : names) properties += (properties.empty() ? "\"" : ",\"") + name + R"(":{"type":"integer"})";
+  FormatMatcher matcher({.kind = Kind::json_schema,
+                         .text = R"({"type":"object","required":["ab"],"additionalProperties":false,"properties":{)" + properties + "}}",
+                         .any_order = true});
+  size_t orders = 0;
+  const auto check = [&](const auto& self, std::vector<std::string> members, const std::string& inside) -> void {
+    const bool fits = std::find(members.begin(), members.end(), "ab") != members.end();
+    EXPECT_EQ(!matcher.mismatch("{" + inside + "}").has_value(), fits) << inside;
+    ++orders;
+    for (const std::string& name : names) {
+      const std::string text = inside + (inside.empty() ? "\"" : ", \"") + name + "\": 1";
+      if (std::find(members.begin(), members.end(), name) != members.end()) {
+        EXPECT_TRUE(matcher.mismatch("{" + text + "}").has_value()) << text;
+        continue;
+      }
+      members.push_back(name);
+      self(self, members, text);
+      members.pop_back();
+    }
+  };
+  check(check, {}, "");
+  EXPECT_EQ(orders, 326U);  // 5! / 0! + 5! / 1! + … + 5! / 5!
 }
 
 TEST(Constraint, MasksOfRealVocabulariesAreWhatAcceptTakes) {

@@ -17,7 +17,7 @@ constexpr size_t kMaxNodes = 1'000'000;
 
 }  // namespace
 
-// Builds one Dfa for each rule, repetition and group member that is called, then joins them.
+// Builds one Dfa for each rule, repetition and group member that is called, and for the names of a group's members, then joins them.
 class AutomatonCompiler final : public NfaLabels {
  public:
   AutomatonCompiler(Grammar& grammar, ExpressionId root, Automaton& result)
@@ -34,6 +34,7 @@ class AutomatonCompiler final : public NfaLabels {
     result_.start_ = bodies_[0].first_node;
     write_groups();
     write_nodes();
+    find_names();
     refuse_left_recursion();
     find_classes();
     for (const Body& body : bodies_) result_.rules_.emplace_back(body.first_node, body.rule);
@@ -60,21 +61,36 @@ class AutomatonCompiler final : public NfaLabels {
       }
       case Expression::Kind::token: return label({LabelKind::token, expression.index, 0, 0}, false);
       case Expression::Kind::group: return label({LabelKind::group, group_of(expression.index), 0, 0}, facts_.is_nullable(id));
+      case Expression::Kind::member:
+        return label({LabelKind::member, groups_[expression.index].members[expression.smallest], expression.index, expression.smallest},
+                     false);
       default: return {};
     }
   }
 
  private:
-  enum class LabelKind : uint8_t { rule, repeat, token, group };
-  using LabelKey = std::tuple<LabelKind, uint32_t, uint32_t, uint32_t>;  // kind; body, token or group; smallest; largest
+  enum class LabelKind : uint8_t { rule, repeat, token, group, member };
+  // Kind; body, token or group; smallest or group; largest or member.
+  using LabelKey = std::tuple<LabelKind, uint32_t, uint32_t, uint32_t>;
   struct Body {
     ExpressionId expression;
     std::string rule;  // that it is, or is part of
     uint32_t first_node = 0;
   };
+  struct Start {
+    uint32_t first = 0;
+    uint32_t next = 0;
+  };
+  // Numbers of bodies.
   struct GroupBodies {
-    uint32_t grammar_group;
-    std::vector<std::pair<uint32_t, uint32_t>> members;  // bodies: first and next; `other` is the last
+    uint32_t grammar_group = 0;
+    std::vector<uint32_t> members = {};  // what follows their names
+    Start names = {};
+    Start other = {};
+  };
+  struct NamedMember {
+    ExpressionId name;
+    ExpressionId rest;
   };
 
   Label label(const LabelKey& key, bool nullable) {
@@ -92,15 +108,50 @@ class AutomatonCompiler final : public NfaLabels {
   uint32_t group_of(uint32_t index) {
     const auto [entry, added] = group_numbers_.try_emplace(index, static_cast<uint32_t>(groups_.size()));
     if (!added) return entry->second;
-    GroupBodies bodies{.grammar_group = index, .members = {}};
+    const auto number = static_cast<uint32_t>(groups_.size());
+    groups_.push_back({.grammar_group = index});
     const MemberGroup group = grammar_.group_at(index);
-    std::vector<ExpressionId> members = group.members;
-    members.push_back(group.other);
-    for (const ExpressionId member : members) {
-      bodies.members.emplace_back(body_of(member, current_rule_), body_of(grammar_.sequence({group.separator, member}), current_rule_));
+    std::vector<ExpressionId> names;
+    for (const ExpressionId member : group.members) {
+      const auto [name, rest] = split_member(member);
+      names.push_back(grammar_.sequence({name, grammar_.member(number, static_cast<uint32_t>(names.size()))}));
+      groups_[number].members.push_back(body_of(rest, current_rule_));
     }
-    groups_.push_back(std::move(bodies));
-    return entry->second;
+    const auto start = [&](ExpressionId what) -> Start {
+      return {body_of(what, current_rule_), body_of(grammar_.sequence({group.separator, what}), current_rule_)};
+    };
+    groups_[number].names = start(grammar_.choice(std::move(names)));
+    groups_[number].other = start(group.other);
+    return number;
+  }
+
+  void add_parts(ExpressionId id, std::vector<ExpressionId>& parts) const {
+    if (grammar_.at(id).kind != Expression::Kind::sequence) return parts.push_back(id);
+    for (const ExpressionId child : grammar_.at(id).children) add_parts(child, parts);
+  }
+
+  // The literals and tokens that a member begins with, but for the last byte of one that is nothing else, and what follows, which is not
+  // empty.
+  NamedMember split_member(ExpressionId member) {
+    std::vector<ExpressionId> parts;
+    add_parts(member, parts);
+    const auto is_rest_nullable = [&](size_t from) {
+      return std::all_of(parts.begin() + static_cast<std::ptrdiff_t>(from), parts.end(),
+                         [&](ExpressionId part) { return facts_.is_nullable(part); });
+    };
+    size_t count = 0;
+    while (count < parts.size() && !is_rest_nullable(count + 1) &&
+           (grammar_.at(parts[count]).kind == Expression::Kind::literal || grammar_.at(parts[count]).kind == Expression::Kind::token)) {
+      ++count;
+    }
+    if (count < parts.size() && grammar_.at(parts[count]).kind == Expression::Kind::literal && !grammar_.at(parts[count]).text.empty()) {
+      const std::string text = grammar_.at(parts[count]).text;
+      parts[count] = grammar_.literal(std::string_view(text).substr(text.size() - 1));
+      parts.insert(parts.begin() + static_cast<std::ptrdiff_t>(count), grammar_.literal(std::string_view(text).substr(0, text.size() - 1)));
+      ++count;
+    }
+    const auto rest = parts.begin() + static_cast<std::ptrdiff_t>(count);
+    return {grammar_.sequence({parts.begin(), rest}), grammar_.sequence({rest, parts.end()})};
   }
 
   void build_body(size_t index) {
@@ -127,15 +178,15 @@ class AutomatonCompiler final : public NfaLabels {
     switch (kind) {
       case LabelKind::token: return true;
       case LabelKind::rule:
-      case LabelKind::repeat: return body_productive(what);
+      case LabelKind::repeat:
+      case LabelKind::member: return body_productive(what);
       case LabelKind::group: {
         const GroupBodies& bodies = groups_[what];
         const MemberGroup& group = grammar_.group_at(bodies.grammar_group);
-        bool any = false;
+        bool any = body_productive(bodies.other.first);
         for (size_t member = 0; member < bodies.members.size(); ++member) {
-          const bool productive = body_productive(bodies.members[member].first);
-          const bool required = member < group.members.size() && (group.required >> member & 1) != 0;
-          if (required && !productive) return false;
+          const bool productive = body_productive(bodies.members[member]);
+          if ((group.required >> member & 1) != 0 && !productive) return false;
           any = any || productive;
         }
         return any && group.largest > 0;
@@ -165,15 +216,37 @@ class AutomatonCompiler final : public NfaLabels {
   void write_groups() {
     for (const GroupBodies& bodies : groups_) {
       const MemberGroup& group = grammar_.group_at(bodies.grammar_group);
-      AutomatonGroup out{.members = {}, .other = {}, .required = group.required, .smallest = group.smallest, .largest = group.largest};
-      for (const auto& [first, next] : bodies.members) {
-        AutomatonGroup::Member member;
-        if (body_productive(first) && body_productive(next)) member = {bodies_[first].first_node, bodies_[next].first_node};
-        out.members.push_back(member);
+      const auto start_of = [&](uint32_t body) { return body_productive(body) ? bodies_[body].first_node : AutomatonGroup::kNoStart; };
+      result_.groups_.push_back({.names = {start_of(bodies.names.first), start_of(bodies.names.next)},
+                                 .other = {start_of(bodies.other.first), start_of(bodies.other.next)},
+                                 .required = group.required,
+                                 .smallest = group.smallest,
+                                 .largest = group.largest});
+    }
+  }
+
+  // Which members the nodes of a group's names lead to, backwards from the ends of the names.
+  void find_names() {
+    for (const GroupBodies& bodies : groups_) {
+      for (const uint32_t body : {bodies.names.first, bodies.names.next}) {
+        const uint32_t begin = bodies_[body].first_node;
+        const size_t end = body + 1 < bodies_.size() ? bodies_[body + 1].first_node : nodes_.size();
+        for (bool changed = true; changed;) {
+          changed = false;
+          for (size_t index = end; index-- > begin;) {
+            AutomatonNode& node = result_.nodes_[index];
+            uint64_t names = node.names;
+            for (const ByteEdge& edge : result_.bytes(node)) names |= result_.nodes_[edge.target].names;
+            for (const TokenEdge& edge : result_.tokens(node)) names |= result_.nodes_[edge.target].names;
+            for (uint32_t call = node.calls_begin; call < node.calls_end; ++call) {
+              const AutomatonCall& entry = result_.calls_[call];
+              names |= entry.kind == AutomatonCall::Kind::member ? uint64_t{1} << entry.group : result_.nodes_[entry.target].names;
+            }
+            changed = changed || names != node.names;
+            node.names = names;
+          }
+        }
       }
-      out.other = out.members.back();
-      out.members.pop_back();
-      result_.groups_.push_back(std::move(out));
     }
   }
 
@@ -210,6 +283,10 @@ class AutomatonCompiler final : public NfaLabels {
     if (kind == LabelKind::group) {
       call.kind = AutomatonCall::Kind::group;
       call.group = what;
+    } else if (kind == LabelKind::member) {
+      call.kind = AutomatonCall::Kind::member;
+      call.group = largest;
+      call.start = bodies_[what].first_node;
     } else {
       call.kind = kind == LabelKind::rule ? AutomatonCall::Kind::rule : AutomatonCall::Kind::repeat;
       call.start = bodies_[what].first_node;
@@ -262,7 +339,7 @@ class AutomatonCompiler final : public NfaLabels {
         continue;
       }
       const AutomatonGroup& group = result_.groups_[call.group];
-      for (const AutomatonGroup::Member& member : group.members) add(member.first);
+      add(group.names.first);
       add(group.other.first);
     }
     return result;
@@ -309,7 +386,6 @@ size_t Automaton::bytes() const noexcept {
   size_t bytes = nodes_.capacity() * sizeof(AutomatonNode) + bytes_.capacity() * sizeof(ByteEdge) +
                  calls_.capacity() * sizeof(AutomatonCall) + tokens_.capacity() * sizeof(TokenEdge) +
                  groups_.capacity() * sizeof(AutomatonGroup);
-  for (const AutomatonGroup& group : groups_) bytes += group.members.capacity() * sizeof(AutomatonGroup::Member);
   for (const auto& rule : rules_) bytes += sizeof(rule) + rule.second.capacity();
   return bytes;
 }

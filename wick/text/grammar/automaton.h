@@ -16,25 +16,26 @@ namespace wick {
 
 // An edge that runs other nodes, from a start to an end, before it arrives at its target.
 struct AutomatonCall {
-  enum class Kind : uint8_t { rule, repeat, group };
+  // member: begins a member of the group on top of the stack, once its name was read.
+  enum class Kind : uint8_t { rule, repeat, group, member };
   Kind kind = Kind::rule;
   bool tail = false;   // nothing is left to do at the target but to return: no frame is needed
   bool light = false;  // a repetition of a few bytes, such as one character: its count belongs to the local state
-  uint32_t start = 0;  // rule and repeat
+  uint32_t start = 0;  // all but group
   uint32_t target = 0;
   uint32_t smallest = 0;  // repeat
   uint32_t largest = 0;
-  uint32_t group = 0;  // index into groups
+  uint32_t group = 0;  // group: index into groups; member: its number
 };
 
 struct AutomatonGroup {
   static constexpr uint32_t kNoStart = UINT32_MAX;
-  struct Member {
-    uint32_t first = kNoStart;  // the start where it comes first,
-    uint32_t next = kNoStart;   // and where a separator comes before it
+  struct Start {
+    uint32_t first = kNoStart;  // where no member was written yet,
+    uint32_t next = kNoStart;   // and where a separator comes first
   };
-  std::vector<Member> members;
-  Member other;
+  Start names;  // of all members, read side by side
+  Start other;
   uint64_t required = 0;
   uint32_t smallest = 0;
   uint32_t largest = 0;
@@ -48,6 +49,8 @@ struct AutomatonNode {
   uint32_t tokens_begin = 0;
   uint32_t tokens_end = 0;
   bool final = false;
+  uint64_t names =
+      0;  // bit i: the name of its group's member i may end from here on; only in a group's names, where the top frame is the group's
 
   // Whether it is more than a place to return from.
   [[nodiscard]] bool reads() const noexcept { return bytes_begin != bytes_end || tokens_begin != tokens_end; }

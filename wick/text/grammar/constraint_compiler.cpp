@@ -32,7 +32,9 @@ class AutomatonConstraint final : public TokenConstraint {
       format_->add_masks(state_.items, arena_, mask.first(words));
       const Automaton& automaton = format_->automaton();
       for (const Configuration& item : state_.items) {
-        for (const TokenEdge& edge : automaton.tokens(automaton.node(item.node))) allow(edge.token);
+        for (const TokenEdge& edge : automaton.tokens(automaton.node(item.node))) {
+          if (is_open(automaton, arena_, {edge.target, item.frame})) allow(edge.token);
+        }
       }
     }
     if (can_end()) {

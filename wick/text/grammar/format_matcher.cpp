@@ -39,6 +39,7 @@ std::vector<std::string> FormatMatcher::next_bytes() const {
   std::vector<std::string> classes(automaton.class_count());
   for (const Configuration& item : state_->now.items) {
     for (const ByteEdge& edge : automaton.bytes(automaton.node(item.node))) {
+      if (!is_open(automaton, state_->arena, {edge.target, item.frame})) continue;
       for (unsigned byte = edge.first; byte <= edge.last; ++byte) {
         std::string& letters = classes[automaton.byte_class(static_cast<uint8_t>(byte))];
         if (letters.find(static_cast<char>(byte)) == std::string::npos) letters += static_cast<char>(byte);

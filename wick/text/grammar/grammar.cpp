@@ -96,6 +96,10 @@ ExpressionId Grammar::group(MemberGroup members) {
   return add({.kind = Expression::Kind::group, .index = static_cast<uint32_t>(groups_.size() - 1)});
 }
 
+ExpressionId Grammar::member(uint32_t group, uint32_t index) {
+  return add({.kind = Expression::Kind::member, .index = group, .smallest = index});
+}
+
 ExpressionId Grammar::chain(std::vector<ExpressionId> members, const std::vector<bool>& required, ExpressionId other,
                             ExpressionId separator) {
   if (members.empty() && is_never(other)) return empty();

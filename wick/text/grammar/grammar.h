@@ -43,6 +43,7 @@ struct Expression {
     token,     // the token with the number `index`, whatever its text is
     dfa,       // what dfas[index] accepts
     group,     // groups[index]
+    member,    // where a group's names lead to the rest of its member `smallest`; `index` is the Automaton's number of the group
     chain,     // members in their order: children but the last two, which are what may follow again and again, and the separator
   };
   Kind kind = Kind::never;
@@ -81,6 +82,8 @@ class Grammar {
   ExpressionId token(int32_t id);
   ExpressionId dfa(std::shared_ptr<const Dfa> automaton);
   ExpressionId group(MemberGroup members);
+  // For an Automaton, which numbers its groups.
+  ExpressionId member(uint32_t group, uint32_t index);
   // Members in this order, each once at most, then `other` as often as one likes, with the separator between two; it may be empty where no
   // member is required. No member is never().
   ExpressionId chain(std::vector<ExpressionId> members, const std::vector<bool>& required, ExpressionId other, ExpressionId separator);

@@ -12,6 +12,8 @@ namespace {
 
 // Overhead of a map's node in addition to its value.
 constexpr size_t kEntryNodeBytes = 48;
+// Of a mask's words one in so many, or fewer, are few.
+constexpr size_t kFewShare = 16;
 
 }  // namespace
 
@@ -42,7 +44,7 @@ void MaskCache::add_each(std::span<const Configuration> configurations, const Fr
     if (bytes() > kMaxBytes || walk_.arena().bytes() > kMaxBytes / 4) clear();
     Entry& entry = *entries_[entry_of(configuration, arena)];
     if (std::exchange(entry.added_in, calls_) == calls_) continue;
-    for (size_t word = 0; word < entry.mask.size(); ++word) mask[word] |= entry.mask[word];
+    add_mask(entry, mask);
   }
 }
 
@@ -64,27 +66,31 @@ void MaskCache::add_whole(std::span<const Configuration> configurations, const F
 
 uint32_t MaskCache::entry_of(const Configuration& configuration, const FrameArena& arena) {
   uint32_t frame = configuration.frame;
-  const uint32_t local = local_frames(frame, arena);
+  const uint32_t local = local_frames(frame, configuration.node, arena);
   uint32_t entry = first_entry({configuration.node, local}, frame == FrameArena::kBottom);
   while (frame != FrameArena::kBottom && !entries_[entry]->returns.empty()) {
     Frame top = arena.at(frame);
     top.count = matching_count(top);
     frame = top.parent;
-    top.parent = local_frames(frame, arena);
+    top.parent = local_frames(frame, automaton_.call(top.call).target, arena);
     entry = next_entry(entry, top);
   }
   return entry;
 }
 
-uint32_t MaskCache::local_frames(uint32_t& frame, const FrameArena& arena) {
+uint32_t MaskCache::local_frames(uint32_t& frame, uint32_t node, const FrameArena& arena) {
   std::vector<Frame> above;
-  while (frame != FrameArena::kBottom && automaton_.call(arena.at(frame).call).light) {
+  while (frame != FrameArena::kBottom) {
+    const AutomatonCall& call = automaton_.call(arena.at(frame).call);
+    if (!call.light && automaton_.node(node).names == 0) break;
     above.push_back(arena.at(frame));
+    node = call.target;
     frame = above.back().parent;
   }
   uint32_t local = FrameArena::kBottom;
   for (; !above.empty(); above.pop_back()) {
-    local = walk_.arena().push({.call = above.back().call, .parent = local, .count = matching_count(above.back()), .seen = 0});
+    local =
+        walk_.arena().push({.call = above.back().call, .parent = local, .count = matching_count(above.back()), .seen = above.back().seen});
   }
   return local;
 }
@@ -115,7 +121,8 @@ uint32_t MaskCache::next_entry(uint32_t entry, const Frame& frame) {
   walk_.spend(1);
   if (const auto known = entries_[entry]->next.find(frame); known != entries_[entry]->next.end()) return known->second;
   Entry next;
-  next.mask = entries_[entry]->mask;
+  next.mask.assign(mask_words(tokens_.vocab_size()), 0);
+  add_mask(*entries_[entry], next.mask);
   const Configurations set = walk_.leave(frame);
   walk_.spend(next.mask.size() / 16);
   for (const uint32_t place : entries_[entry]->returns) {
@@ -130,10 +137,24 @@ uint32_t MaskCache::next_entry(uint32_t entry, const Frame& frame) {
 }
 
 uint32_t MaskCache::add_entry(Entry entry) {
+  const auto words = static_cast<size_t>(std::count_if(entry.mask.begin(), entry.mask.end(), [](uint64_t word) { return word != 0; }));
+  if (words * kFewShare <= entry.mask.size()) {
+    entry.few_words.reserve(words);
+    for (uint32_t index = 0; index < entry.mask.size(); ++index) {
+      if (entry.mask[index] != 0) entry.few_words.emplace_back(index, entry.mask[index]);
+    }
+    entry.mask = {};
+  }
   entry.returns.shrink_to_fit();
-  entry_bytes_ += sizeof(Entry) + kEntryNodeBytes + entry.mask.capacity() * sizeof(uint64_t) + entry.returns.capacity() * sizeof(uint32_t);
+  entry_bytes_ += sizeof(Entry) + kEntryNodeBytes + entry.mask.capacity() * sizeof(uint64_t) +
+                  entry.few_words.capacity() * sizeof(entry.few_words[0]) + entry.returns.capacity() * sizeof(uint32_t);
   entries_.push_back(std::make_unique<Entry>(std::move(entry)));
   return static_cast<uint32_t>(entries_.size() - 1);
+}
+
+void MaskCache::add_mask(const Entry& entry, std::span<uint64_t> mask) {
+  for (size_t word = 0; word < entry.mask.size(); ++word) mask[word] |= entry.mask[word];
+  for (const auto& [word, bits] : entry.few_words) mask[word] |= bits;
 }
 
 void MaskCache::clear() {

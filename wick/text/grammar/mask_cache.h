@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "wick/text/grammar/parse_stack.h"
@@ -14,9 +15,10 @@
 
 namespace wick {
 
-// A token is read from a node and the part of the stack that belongs to it (light repetitions), above a base that is not looked at. Where
-// it returns to the base in the middle of the trie, the node of the trie is noted; how the tokens below go on depends on the base's top
-// frame, so that the mask for a node and the frames it returns to is one step more in a tree of masks. Most tokens return few times.
+// A token is read from a node and the part of the stack that belongs to it (light repetitions, and the members that a group's names are
+// read for), above a base that is not looked at. Where it returns to the base in the middle of the trie, the node of the trie is noted; how
+// the tokens below go on depends on the base's top frame, so that the mask for a node and the frames it returns to is one step more in a
+// tree of masks. Most tokens return few times.
 //
 // An ambiguous format has a large tree, and its texts have many configurations: their mask is then computed from all of them at once, with
 // their whole stacks, and nothing is kept.
@@ -42,7 +44,8 @@ class MaskCache {
   static constexpr int kOften = 6;
 
   struct Entry {
-    std::vector<uint64_t> mask;
+    std::vector<uint64_t> mask;  // empty, if few of its words are not 0:
+    std::vector<std::pair<uint32_t, uint64_t>> few_words = {};
     std::vector<uint32_t> returns;  // nodes of the trie, behind which the base is returned to
     std::unordered_map<Frame, uint32_t, FrameHash> next;
     uint64_t added_in = 0;  // the last of the calls of add_masks whose mask it is in
@@ -52,13 +55,14 @@ class MaskCache {
   void add_whole(std::span<const Configuration> configurations, const FrameArena& arena, std::span<uint64_t> mask);
   // The entry whose mask is the configuration's.
   [[nodiscard]] uint32_t entry_of(const Configuration& configuration, const FrameArena& arena);
-  // The frames of light repetitions on top of the stack, in this cache's arena, with counts that far limits do not change; `frame` becomes
-  // the first one below them.
-  uint32_t local_frames(uint32_t& frame, const FrameArena& arena);
+  // The frames on top of the stack that are looked at, in this cache's arena, with counts that far limits do not change; `frame` becomes
+  // the first one below them. The first one is returned to, or stood on, at `node`.
+  uint32_t local_frames(uint32_t& frame, uint32_t node, const FrameArena& arena);
   [[nodiscard]] uint32_t matching_count(const Frame& frame) const;
   [[nodiscard]] uint32_t first_entry(const Configuration& local, bool at_bottom);
   [[nodiscard]] uint32_t next_entry(uint32_t entry, const Frame& frame);
   uint32_t add_entry(Entry entry);
+  static void add_mask(const Entry& entry, std::span<uint64_t> mask);
 
   const Automaton& automaton_;
   const TokenTable& tokens_;

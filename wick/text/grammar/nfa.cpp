@@ -56,7 +56,8 @@ class NfaBuilder {
         return add(grammar_.rules()[expression.index].body, from);
       }
       case Expression::Kind::token:
-      case Expression::Kind::group: return add_label(labels_.label_of(id), from);
+      case Expression::Kind::group:
+      case Expression::Kind::member: return add_label(labels_.label_of(id), from);
       case Expression::Kind::dfa: return add_dfa(grammar_.dfa_at(expression.index), from);
     }
     return from;

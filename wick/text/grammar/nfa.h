@@ -31,7 +31,7 @@ class NfaLabels {
     bool nullable = false;  // what it stands for may be empty; the label then stands for all of it but that
     uint32_t number = 0;
   };
-  // `id` is an expression of the kinds rule, repeat, token or group.
+  // `id` is an expression of the kinds rule, repeat, token, group or member.
   [[nodiscard]] virtual Label label_of(ExpressionId id) = 0;
 };
 

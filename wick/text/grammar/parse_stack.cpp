@@ -118,7 +118,7 @@ bool Stepper::note(const Configuration& next) {
 
 void Stepper::reach(Configuration next) {
   if (limit_ != nullptr && !limit_->spend(1)) fail_ambiguous(automaton_, arena_, reached_, "reading the text takes too long");
-  if (!note(next)) return;
+  if (!is_open(automaton_, arena_, next) || !note(next)) return;
   if (reached_.size() >= kMaxConfigurations) {
     fail_ambiguous(automaton_, arena_, reached_, fmt::format("the text can be read in more than {} ways", kMaxConfigurations));
   }
@@ -147,25 +147,30 @@ void Stepper::call(uint32_t index, uint32_t frame) {
   switch (call.kind) {
     case AutomatonCall::Kind::rule: reach({call.start, call.tail ? frame : arena_.push({.call = index, .parent = frame})}); return;
     case AutomatonCall::Kind::repeat: reach({call.start, arena_.push({.call = index, .parent = frame, .count = 1})}); return;
-    case AutomatonCall::Kind::group: next_member(index, {.call = index, .parent = frame}); return;
+    case AutomatonCall::Kind::group: next_member({.call = index, .parent = frame}); return;
+    case AutomatonCall::Kind::member: {
+      const uint64_t bit = uint64_t{1} << call.group;
+      if ((arena_.at(frame).seen & bit) == 0) begin_member(call.start, arena_.at(frame), bit);
+      return;
+    }
   }
 }
 
-// Begins another member of the group that the frame has begun so far.
-void Stepper::next_member(uint32_t call_index, const Frame& frame) {
-  const AutomatonGroup& group = automaton_.group(automaton_.call(call_index).group);
+// Begins another member of the group whose frame it is: reads the names of all, or what `other` writes.
+void Stepper::next_member(const Frame& frame) {
+  const AutomatonGroup& group = automaton_.group(automaton_.call(frame.call).group);
   if (frame.count >= group.largest) return;
-  const auto begin = [&](const AutomatonGroup::Member& member, uint64_t seen) {
-    const uint32_t start = frame.count == 0 ? member.first : member.next;
-    if (start == AutomatonGroup::kNoStart) return;
-    // Beyond what limits it the count says nothing.
-    const uint32_t count = group.largest == kUnlimited ? 1 : frame.count + 1;
-    reach({start, arena_.push({.call = call_index, .parent = frame.parent, .count = count, .seen = frame.seen | seen})});
-  };
-  for (size_t index = 0; index < group.members.size(); ++index) {
-    if ((frame.seen >> index & 1) == 0) begin(group.members[index], uint64_t{1} << index);
-  }
-  begin(group.other, kSeenOther);
+  const auto start_of = [&](const AutomatonGroup::Start& start) { return frame.count == 0 ? start.first : start.next; };
+  if (const uint32_t names = start_of(group.names); names != AutomatonGroup::kNoStart) reach({names, arena_.push(frame)});
+  if (const uint32_t other = start_of(group.other); other != AutomatonGroup::kNoStart) begin_member(other, frame, kSeenOther);
+}
+
+void Stepper::begin_member(uint32_t start, Frame frame, uint64_t seen) {
+  const AutomatonGroup& group = automaton_.group(automaton_.call(frame.call).group);
+  // Beyond what limits it the count says nothing.
+  frame.count = group.largest == kUnlimited ? 1 : frame.count + 1;
+  frame.seen |= seen;
+  reach({start, arena_.push(frame)});
 }
 
 void Stepper::return_from(uint32_t frame_index) {
@@ -188,9 +193,10 @@ void Stepper::return_from(uint32_t frame_index) {
       const AutomatonGroup& group = automaton_.group(call.group);
       const bool complete = (frame.seen & group.required) == group.required;
       if (complete && std::popcount(frame.seen) >= static_cast<int>(group.smallest)) reach({call.target, frame.parent});
-      next_member(frame.call, frame);
+      next_member(frame);
       return;
     }
+    case AutomatonCall::Kind::member: return;  // has no frame of its own
   }
 }
 

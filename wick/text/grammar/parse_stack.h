@@ -54,6 +54,12 @@ struct Configuration {
   [[nodiscard]] auto operator<=>(const Configuration&) const = default;
 };
 
+// False in the names of a group's members that were all begun; an edge that leads there is none.
+[[nodiscard]] inline bool is_open(const Automaton& automaton, const FrameArena& arena, const Configuration& place) {
+  const uint64_t names = automaton.node(place.node).names;
+  return names == 0 || (names & ~arena.at(place.frame).seen) != 0;
+}
+
 struct Configurations {
   std::vector<Configuration> items;  // sorted; only nodes that read something
   bool bottom = false;               // the stack's bottom can be returned to: the text may end here
@@ -106,7 +112,8 @@ class Stepper {
   void expand(const Configuration& current);
   void call(uint32_t index, uint32_t frame);
   void return_from(uint32_t frame);
-  void next_member(uint32_t call_index, const Frame& frame);
+  void next_member(const Frame& frame);
+  void begin_member(uint32_t start, Frame frame, uint64_t seen);
   [[nodiscard]] Configurations take();
 
   const Automaton& automaton_;

@@ -134,6 +134,7 @@ bool RuleFacts::is_nullable(ExpressionId id) const {
     case Expression::Kind::chain: return expression.text.find('r') == std::string::npos;
     case Expression::Kind::never:
     case Expression::Kind::bytes:
+    case Expression::Kind::member:
     case Expression::Kind::token: return false;
   }
   return false;
@@ -161,6 +162,7 @@ size_t RuleFacts::size_of(ExpressionId id) const {
     case Expression::Kind::never:
     case Expression::Kind::bytes:
     case Expression::Kind::token:
+    case Expression::Kind::member:
     case Expression::Kind::group: return 1;
   }
   return 1;
@@ -191,6 +193,7 @@ uint32_t RuleFacts::longest_of(ExpressionId id) const {
     case Expression::Kind::dfa:
     case Expression::Kind::token:
     case Expression::Kind::chain:
+    case Expression::Kind::member:
     case Expression::Kind::group: return kUnlimited;
   }
   return kUnlimited;

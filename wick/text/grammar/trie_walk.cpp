@@ -9,6 +9,8 @@ namespace {
 
 // Overhead of a map's node in addition to its value.
 constexpr size_t kStateNodeBytes = 48;
+// So many are walked sooner than masks are joined.
+constexpr uint32_t kFewTokens = 2000;
 
 std::vector<std::vector<std::string>> characters_beyond_ascii(const Automaton& automaton) {
   std::vector<std::vector<std::string>> sequences;
@@ -168,7 +170,30 @@ TrieWalk::ClassSteps TrieWalk::class_steps(uint32_t state, bool at_bottom) {
 }
 
 std::optional<TrieWalk::Shortcut> TrieWalk::find_shortcut(uint32_t state, bool at_bottom) {
-  constexpr uint32_t kFewTokens = 2000;  // which are walked sooner than masks are joined
+  const std::optional<Shortcut> shortcut = find_any_shortcut(state, at_bottom);
+  return shortcut && saves_time(*shortcut) ? shortcut : std::nullopt;
+}
+
+bool TrieWalk::saves_time(const Shortcut& shortcut) const {
+  constexpr uint64_t kManyCharacters = 1000;  // stand for those beyond ASCII
+  uint64_t first = 0, rest = 0, holding = 0;
+  for (unsigned index = 0; index < CharacterClasses::kCount; ++index) {
+    if (index >= CharacterClasses::kLong && index < CharacterClasses::kLong + CharacterClasses::kLengths.size()) continue;
+    const uint64_t characters = index == CharacterClasses::kBeyond ? kManyCharacters : 1;
+    if (shortcut.first.test(index)) first += characters;
+    if (!shortcut.rest.test(index)) continue;
+    rest += characters;
+    holding += tokens_.count_holding(index);
+  }
+  uint64_t texts = first, all = 0;  // of so many characters, and up to so many
+  for (size_t length = 1; length <= shortcut.most && all < kFewTokens && texts > 0; ++length, texts = texts * rest) {
+    all += texts;
+    if (rest <= 1 && length > tokens_.longest()) break;
+  }
+  return std::min(all, first + holding) >= kFewTokens;
+}
+
+std::optional<TrieWalk::Shortcut> TrieWalk::find_any_shortcut(uint32_t state, bool at_bottom) {
   constexpr auto& lengths = CharacterClasses::kLengths;
   const ClassSteps first = class_steps(state, at_bottom);
   uint32_t at = most_common(first, kDead, kDifferent, [&](unsigned index) { return tokens_.count_beginning(index); });

@@ -73,6 +73,9 @@ class TrieWalk {
   }
   // For all bytes of the stretch around `byte` that the state's nodes treat alike.
   void find_step(uint32_t state, uint8_t byte);
+  [[nodiscard]] std::optional<Shortcut> find_any_shortcut(uint32_t state, bool at_bottom);
+  // Whether the tokens that it answers for, at most so many, take longer to walk than to join from masks.
+  [[nodiscard]] bool saves_time(const Shortcut& shortcut) const;
   [[nodiscard]] ClassSteps class_steps(uint32_t state, bool at_bottom);
   [[nodiscard]] uint32_t step_beyond_ascii(uint32_t state);
   // How many more characters surely lead from `next` on as the one from `state` to it: these differ in the counts of light repetitions
