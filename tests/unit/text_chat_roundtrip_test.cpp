@@ -8,6 +8,8 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,8 @@
 #include "wick/text/chat/chat_parser.h"
 #include "wick/text/chat/chat_template.h"
 #include "wick/text/grammar/format_matcher.h"
+#include "wick/text/grammar/token_constraint.h"
+#include "wick/text/tokenizer/byte_alphabet.h"
 #include "wick/text/tokenizer/tokenizer.h"
 
 namespace wick {
@@ -61,6 +65,48 @@ std::string trimmed_text(std::string text) {
   return text.erase(0, text.find_first_not_of(" \t\r\n"));
 }
 
+// Marks as a vocabulary has them.
+const std::regex& mark_pattern() {
+  static const std::regex kMark(R"(<[^<>\s=]+>|\[/?[A-Z_]+\])");
+  return kMark;
+}
+
+// Bytes, and the marks of a text as added tokens.
+std::shared_ptr<const Tokenizer> tokenizer_of_marks(const std::string& text, bool special) {
+  Json added = Json::array(), vocab = Json::object();
+  for (int byte = 0; byte < 256; ++byte) vocab[std::string(byte_to_letter(static_cast<uint8_t>(byte)))] = byte;
+  std::set<std::string> marks;
+  for (std::sregex_iterator mark(text.begin(), text.end(), mark_pattern()); mark != std::sregex_iterator(); ++mark) {
+    if (!marks.insert(mark->str()).second) continue;
+    added.push_back({{"id", 255 + marks.size()}, {"content", mark->str()}, {"special", special}});
+  }
+  const Json file = {{"added_tokens", added},
+                     {"pre_tokenizer", {{"type", "ByteLevel"}, {"add_prefix_space", false}}},
+                     {"decoder", {{"type", "ByteLevel"}}},
+                     {"model", {{"type", "BPE"}, {"vocab", vocab}, {"merges", Json::array()}}}};
+  return Tokenizer::parse(file.dump(), "marks");
+}
+
+struct MarkedToken {
+  TokenId token;
+  std::string text;
+};
+std::vector<MarkedToken> tokens_of_marked(const std::string& text, const Tokenizer& tokenizer) {
+  std::vector<MarkedToken> tokens;
+  const auto add_bytes = [&](size_t begin, size_t end) {
+    for (; begin < end; ++begin) tokens.push_back({static_cast<uint8_t>(text[begin]), text.substr(begin, 1)});
+  };
+  size_t at = 0;
+  for (std::sregex_iterator mark(text.begin(), text.end(), mark_pattern()); mark != std::sregex_iterator(); ++mark) {
+    const auto begin = static_cast<size_t>(mark->position());
+    add_bytes(at, begin);
+    tokens.push_back({*tokenizer.find_token(mark->str()), mark->str()});
+    at = begin + mark->str().size();
+  }
+  add_bytes(at, text.size());
+  return tokens;
+}
+
 enum class TableCell { yes, no, drops_text, drops_reasoning, one_call, no_calls, refuses, text_behind };
 
 // The words of a cell of the table, and why there can be nothing else.
@@ -98,6 +144,20 @@ class TemplateAgent {
     add(earlier_reasoning());
     add(prose());
     return cells;
+  }
+  // A text argument that holds the marks that end a value and a call, after a round trip; none, if the template writes no calls.
+  [[nodiscard]] std::optional<std::string> text_with_end_marks() const {
+    if (syntax().forms.empty() || syntax().name == "lfm2") return std::nullopt;
+    const CallForm& form = syntax().forms.front();
+    const Json arguments = {{"path", "a"}, {"text", "x" + form.value_end + form.call_end + form.end + "y"}};
+    ChatMessage message{.role = "assistant"};
+    message.tool_calls.push_back({"call00001", "write_file", arguments.dump()});
+    const ReadAnswer answer = read(output_of(message), 0, true);
+    if (answer.calls.size() != 1) return "";
+    const Json read = Json::parse(answer.calls.front().arguments, nullptr, false);
+    return read == arguments                                             ? "kept"
+           : read.is_object() && read.value("text", "").starts_with("x") ? "ended"
+                                                                         : answer.calls.front().arguments;
   }
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const CallSyntax& syntax() const { return *template_.traits().syntax; }
@@ -162,6 +222,62 @@ class TemplateAgent {
     return answer;
   }
 
+  [[nodiscard]] ReadAnswer read_tokens(const Output& output, const Tokenizer& tokenizer) const {
+    ChatParser parser(
+        {.syntax = template_.traits().syntax, .starts_in_reasoning = output.in_reasoning, .tools = kAgentTools, .tokenizer = &tokenizer});
+    ReadAnswer answer;
+    for (const MarkedToken& token : tokens_of_marked(output.text, tokenizer)) {
+      take_events(parser.push(token.token, tokenizer.is_control(token.token) ? "" : token.text), answer);
+    }
+    take_events(parser.finish(), answer);
+    return answer;
+  }
+
+  [[nodiscard]] ChatRules rules(const Output& output, ChatRules::Calls calls, int count) const {
+    return {.syntax = template_.traits().syntax,
+            .template_source = template_.source(),
+            .rendered = !output.in_reasoning               ? ""
+                        : syntax().reasoning_begin.empty() ? "<think>"
+                                                           : std::string_view(syntax().reasoning_begin),
+            .calls = calls,
+            .tools = kAgentTools,
+            .parallel_calls = count > 1};
+  }
+
+  // A call whose mark is no token begins a line.
+  [[nodiscard]] Output on_a_line(Output output, const Tokenizer& tokenizer) const {
+    const std::string mark = syntax().forms.empty() ? "" : syntax().forms.front().mark();
+    const size_t at = output.text.find(mark);
+    if (!mark.empty() && at != std::string::npos && at > 0 && !tokenizer.find_token(mark)) output.text.insert(at, "\n");
+    return output;
+  }
+
+  // Whether these tokens may be written, from one of them on; marks that end a turn may be left.
+  [[nodiscard]] bool accepts_tokens(const Output& output, const std::shared_ptr<const Tokenizer>& tokenizer, ChatRules::Calls calls,
+                                    int count) const {
+    std::string text = output.text;
+    // Lists as Python shows them are read, and not written.
+    if (const size_t list = text.find("['x', 'y']"); list != std::string::npos) text.replace(list, 10, "[\"x\", \"y\"]");
+    const std::vector<MarkedToken> tokens = tokens_of_marked(text, *tokenizer);
+    ConstraintCompiler compiler(tokenizer);
+    const auto constraint = compiler.compile(*chat_output_format(rules(output, calls, count)));
+    for (size_t begin = 0; begin < tokens.size(); ++begin) {
+      constraint->reset();
+      size_t at = begin;
+      try {
+        for (; at < tokens.size(); ++at) constraint->accept(tokens[at].token);
+      } catch (const Error&) {
+        // What is left is looked at.
+      }
+      std::string rest;
+      for (; at < tokens.size(); ++at) rest += tokens[at].text;
+      rest = trimmed_text(rest);
+      if (rest.empty() || (rest.starts_with("<") && rest.find("path") == std::string::npos)) return true;
+      if (calls == ChatRules::Calls::allowed && begin > 1) return false;
+    }
+    return false;
+  }
+
   TableCell calls(ChatMessage message, int count) {
     Output output;
     if (syntax().name == "lfm2") return named_calls(message, count);
@@ -217,15 +333,27 @@ class TemplateAgent {
       for (const ReadCall& call : answer.calls) trouble_ += "\n " + call.name + " " + call.arguments;
       return false;
     }
+    // With a vocabulary that has the marks as tokens. A template that writes no reasoning has a model without tokens for it.
+    const bool reasons = reasoning.empty() || template_.source().find("think") != std::string::npos;
+    for (const bool special : {true, false}) {
+      const std::shared_ptr<const Tokenizer> tokenizer = tokenizer_of_marks(output.text, special);
+      const Output spaced = on_a_line(output, *tokenizer);
+      const ReadAnswer answer = read_tokens(spaced, *tokenizer);
+      trouble_ = std::string(special ? "special tokens: " : "added tokens: ") + spaced.text;
+      if (!is_right(answer)) {
+        trouble_ += "\n content '" + answer.content + "' reasoning '" + answer.reasoning + "'";
+        for (const ReadCall& call : answer.calls) trouble_ += "\n " + call.name + " " + call.arguments;
+        return false;
+      }
+      for (const ChatRules::Calls rule : {ChatRules::Calls::required, ChatRules::Calls::allowed}) {
+        if (!reasons || accepts_tokens(spaced, tokenizer, rule, count)) continue;
+        trouble_ += rule == ChatRules::Calls::required ? "\nnot accepted, required" : "\nnot accepted, allowed";
+        return false;
+      }
+    }
     // What the model writes is what it may write.
     const auto accepts = [&](ChatRules::Calls calls) {
-      const std::string prompt = output.in_reasoning ? syntax().reasoning_begin.empty() ? "<think>" : syntax().reasoning_begin : "";
-      FormatMatcher matcher(*chat_output_format({.syntax = template_.traits().syntax,
-                                                 .template_source = template_.source(),
-                                                 .rendered = prompt,
-                                                 .calls = calls,
-                                                 .tools = kAgentTools,
-                                                 .parallel_calls = count > 1}));
+      FormatMatcher matcher(*chat_output_format(rules(output, calls, count)));
       for (size_t begin = 0; begin < output.text.size(); ++begin) {
         matcher.reset();
         // Lists as Python shows them are read, and not written.
@@ -330,6 +458,25 @@ TEST(ChatRoundTrip, TheTableInTheDocsIsWhatTheTemplatesDo) {
   std::ifstream stream(source_file("docs/chat.md"));
   const std::string docs(std::istreambuf_iterator<char>(stream), {});
   EXPECT_NE(docs.find(table), std::string::npos) << "docs/chat.md must have this table:\n" << table;
+}
+
+// docs/chat.md says which forms keep such a text.
+TEST(ChatRoundTrip, ATextThatHoldsTheMarksOfItsFormsEndIsKeptOrEnds) {
+  const auto folder = shared_data("data/templates");
+  if (!folder) GTEST_SKIP() << kSharedDataMissing;
+  size_t kept = 0, ended = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(*folder)) {
+    if (entry.path().extension() != ".jinja") continue;
+    const TemplateAgent agent(entry.path(), nullptr);
+    const std::optional<std::string> result = agent.text_with_end_marks();
+    if (!result) continue;
+    const CallForm& form = agent.syntax().forms.front();
+    const bool is_bare = form.arguments == CallForm::Arguments::tagged && !form.cdata;
+    EXPECT_EQ(*result, is_bare ? "ended" : "kept") << agent.name();
+    ++(is_bare ? ended : kept);
+  }
+  EXPECT_GE(kept, 15U);
+  EXPECT_GE(ended, 5U);
 }
 
 }  // namespace

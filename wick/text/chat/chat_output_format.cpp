@@ -58,7 +58,7 @@ class AnswerFormat {
     for (const auto& [begin, end] : reasoning_marks(syntax_)) {
       if (ends_with_mark(rules_.rendered, end)) return answer();
       const bool is_open = ends_with_mark(rules_.rendered, begin);
-      if (!is_open && rules_.template_source.find(begin.substr(0, begin.find('\n'))) == std::string_view::npos) continue;
+      if (!is_open && !mentions(begin) && !mentions(end)) continue;
       const OutputFormat rest = after_reasoning_begins(end);
       if (is_open) return in_order({one_of({nothing(), marked_text(begin)}), rest});
       return one_of({answer(), in_order({blanks(), marked_text(begin), rest})});
@@ -71,6 +71,12 @@ class AnswerFormat {
     const CallForm* form;
     OutputFormat calls;
   };
+
+  // Whether the template has the mark. One that only cuts the reasoning off has the mark that ends it alone.
+  [[nodiscard]] bool mentions(std::string_view mark) const {
+    mark = mark.substr(0, mark.find('\n'));
+    return !mark.empty() && rules_.template_source.find(mark) != std::string_view::npos;
+  }
 
   // Whether texts and calls may come in turn. Where one call is the most, the answer ends with it.
   [[nodiscard]] bool goes_on() const {

@@ -160,7 +160,11 @@ void ChatParser::Machine::find_tokens() {
     const std::optional<TokenId> token = tokenizer_->find_token(mark);
     if (token && tokenizer_->is_added(*token)) tokens_.emplace_back(mark);
   };
-  for (const TextMark& mark : marks_) note(mark.text);
+  for (const TextMark& mark : marks_) {
+    note(mark.text);
+    // Of a mark in pieces, such as "<|begin|>assistant", the first one.
+    if (const auto pieces = solid_pieces(mark.text); pieces.size() > 1) note(pieces.front());
+  }
   for (const std::string& mark : begins_) note(mark);
 }
 
