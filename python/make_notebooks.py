@@ -13,7 +13,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 MODEL = "models/novelist-20m-q8_0.gguf"
 # What a notebook's first cell sets the arguments to.
-ARGUMENTS = {"chat": ["{model}", "Who are you?", "chatml"], "extract": ["{model}"], "search": ["{model}"]}
+ARGUMENTS = {"chat": ["{model}", "Who are you?", "chatml"], "extract": ["{model}"], "search": ["{model}"],
+             "finetune": ["{model}", "{root}/docs/engine.md", "adapter", "15"]}
 
 
 def cell(kind, text):
@@ -41,7 +42,7 @@ def code_parts(text, tree):
 def notebook_of(path, model):
     text = path.read_text()
     tree = ast.parse(text)
-    words = [word.format(model=model) for word in ARGUMENTS.get(path.stem, [])]
+    words = [word.format(model=model, root=ROOT) for word in ARGUMENTS.get(path.stem, [])]
     title, _, rest = ast.get_docstring(tree).partition("\n")
     about = "\n".join(line for line in rest.splitlines() if not line.startswith("    ")).strip()
     cells = [cell("markdown", f"# {title}\n\n{about}"), cell("code", f"import sys\n\nsys.argv = {[path.stem, *words]!r}")]

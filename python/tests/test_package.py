@@ -18,7 +18,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 NOVELIST = ROOT / "models/novelist-20m-q8_0.gguf"
 # For programs that run elsewhere: where this wick lies.
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(pathlib.Path(wick._wick.__file__).resolve().parents[1])}
-EXAMPLES = {"tensors": [], "mnist": [], "kernel": [], "chat": [str(NOVELIST), "Who are you?", "chatml"], "extract": [str(NOVELIST)], "search": [str(NOVELIST)]}
+EXAMPLES = {"tensors": [], "mnist": [], "kernel": [], "chat": [str(NOVELIST), "Who are you?", "chatml"], "extract": [str(NOVELIST)], "search": [str(NOVELIST)],
+            "finetune": [str(NOVELIST), str(ROOT / "docs/engine.md"), "adapter", "25"]}
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -28,6 +29,9 @@ def test_examples_run(name, tmp_path):
     assert done.returncode == 0 and done.stdout.strip(), done.stderr
     if name == "tensors":
         assert "slope 2.00, offset 1.00" in done.stdout
+    if name == "finetune":
+        losses = [float(loss) for loss in re.findall(r"loss ([\d.]+)", done.stdout)]
+        assert losses[-1] < losses[0] - 1 and "with the adapter" in done.stdout and (tmp_path / "adapter/adapter_config.json").exists()
     if name == "mnist":
         assert float(re.findall(r"([\d.]+) right", done.stdout)[-1]) > 0.9
 
