@@ -193,6 +193,10 @@ static void test_embed_and_sample(wick_model* model) {
   float* embedding = calloc((size_t)width, sizeof *embedding);
   CHECK(wick_embed(model, "The sea", embedding, (size_t)width, &count) == WICK_OK && count == (size_t)width && embedding[0] != 0);
   free(embedding);
+  const char* documents[1] = {"The ocean"};
+  float score = 0;
+  CHECK(wick_rerank(model, "The sea", documents, 1, &score) == WICK_INVALID_ARGUMENT);
+  CHECK(wick_rerank(model, "The sea", NULL, 1, &score) == WICK_INVALID_ARGUMENT);
   const float logits[4] = {0, 3, 1, 2};
   wick_sampler* sampler = NULL;
   wick_options* options = wick_options_new();

@@ -16,6 +16,7 @@
 #include "unit/temporary_folder.h"
 #include "wick/convert/checkpoint_to_gguf.h"
 #include "wick/engine/prompt.h"
+#include "wick/engine/text_vectors.h"
 #include "wick/formats/safetensors.h"
 #include "wick/model/checkpoint/checkpoint.h"
 #include "wick/model/decoder_model.h"
@@ -200,9 +201,38 @@ std::shared_ptr<const Tokenizer> tokenizer_of(const char* kind, const char* begi
 
 TEST(Pairs, AreJoinedAsTransformersTokenizersJoinThem) {
   const auto roberta = tokenizer_of("RobertaProcessing", "<s>", "</s>");
-  EXPECT_EQ(encode_pair(*roberta, "pet", "cat cat"), (std::vector<TokenId>{0, 3, 1, 1, 2, 2, 1}));
+  EXPECT_EQ(encode_pair(*roberta, "pet", "cat cat").tokens, (std::vector<TokenId>{0, 3, 1, 1, 2, 2, 1}));
   const auto bert = tokenizer_of("BertProcessing", "[CLS]", "[SEP]");
-  EXPECT_EQ(encode_pair(*bert, "pet", "cat cat"), (std::vector<TokenId>{0, 3, 1, 2, 2, 1}));
+  EXPECT_EQ(encode_pair(*bert, "pet", "cat cat").tokens, (std::vector<TokenId>{0, 3, 1, 2, 2, 1}));
+  EXPECT_EQ(encode_pair(*bert, "pet", "cat cat").second, 3);
+}
+
+TEST(Truncation, LeavesOutTheEndOrTheStartAndKeepsSpecialTokens) {
+  const auto bert = tokenizer_of("BertProcessing", "[CLS]", "[SEP]");
+  const std::vector<TokenId> text{0, 2, 3, 2, 3, 1};
+  EXPECT_EQ(truncated(*bert, text, 6, Truncation::end), text);
+  EXPECT_EQ(truncated(*bert, text, 4, Truncation::none), text);
+  EXPECT_EQ(truncated(*bert, text, 4, Truncation::end), (std::vector<TokenId>{0, 2, 3, 1}));
+  EXPECT_EQ(truncated(*bert, text, 3, Truncation::start), (std::vector<TokenId>{0, 3, 1}));
+  const TextPair pair = encode_pair(*bert, "pet", "cat cat cat");
+  EXPECT_EQ(truncated(*bert, pair.tokens, 5, Truncation::end, pair.second), (std::vector<TokenId>{0, 3, 1, 2, 1}));
+  const std::string message = message_of([&] { (void)truncated(*bert, pair.tokens, 3, Truncation::end, pair.second); });
+  EXPECT_NE(message.find("of the 7 tokens, 4 cannot be left out, and the context holds 3"), std::string::npos) << message;
+}
+
+TEST(Vectors, OfManyTextsAreThoseOfEach) {
+  const auto folder = shared_data("data/hf2/xlm-roberta");
+  if (!folder) GTEST_SKIP() << kSharedDataMissing;
+  const Encoder encoder(*folder);
+  const auto model = encoder.load();
+  std::vector<TextPair> texts;
+  for (size_t index = 0; index < 40; ++index) {
+    texts.push_back({{encoder.ids().begin(), encoder.ids().begin() + static_cast<ptrdiff_t>(3 + index * 7 % 37)}});
+  }
+  const std::vector<std::vector<float>> vectors = text_vectors(*model, texts, Pooling::mean);
+  for (size_t index = 0; index < texts.size(); ++index) {
+    expect_all_near(pooled_of(*model, {texts[index].tokens}, Pooling::mean), vectors[index], 1e-5);
+  }
 }
 
 // RoBERTa counts positions after that of its padding token: their rows are no positions of a text.

@@ -49,13 +49,13 @@ TEST_F(RefusedFolder, AnUnknownArchitectureNamesTheNearest) {
 }
 
 TEST_F(RefusedFolder, AnUnknownClassIsToldByItsKindAndWhetherAGgufFileRuns) {
-  expect_config_refused({{"architectures", {"DebertaV2ForMaskedLM"}}}, {"'DebertaV2ForMaskedLM' is not supported: it is an encoder"});
+  expect_config_refused({{"architectures", {"DebertaForMaskedLM"}}}, {"'DebertaForMaskedLM' is not supported: it is an encoder"});
   expect_config_refused({{"architectures", {"InternLM3ForCausalLM"}}}, {"it is a decoder", "a GGUF file of it (architecture llama) runs"});
   expect_config_refused({{"architectures", {"DbrxForCausalLM"}}},
                         {"it is a decoder with experts", "MixtralForCausalLM", "(architecture dbrx) does not run either"});
   const std::string text = [&] {
     TinyFolder made = tiny_folder_of("llama");
-    made.config["architectures"] = {"DebertaV2Model"};
+    made.config["architectures"] = {"DebertaModel"};
     return message(made);
   }();
   EXPECT_EQ(text.find("GPT2LMHeadModel"), std::string::npos) << text;

@@ -80,6 +80,39 @@ TEST_F(PooledVectors, SentenceTransformersModulesDecideAndAreConverted) {
   EXPECT_EQ(file.get_uint("qwen3.pooling_type"), 3U);
 }
 
+TEST_F(PooledVectors, DenseLayersAndPromptsOfSentenceTransformersCount) {
+  write_modules({{"pooling_mode_mean_tokens", true}}, {{{"path", "3_Dense"}, {"type", "sentence_transformers.models.Dense"}}});
+  std::filesystem::create_directories(model() / "3_Dense");
+  std::ofstream(model() / "3_Dense" / "config.json") << R"({"activation_function": "torch.nn.modules.activation.Tanh"})";
+  const auto mean = golden_.json.at("vectors").at("mean").get<std::vector<float>>();
+  const std::vector<float> matrix = golden_weight("dense", {8, std::ssize(mean)}), bias = golden_weight("bias", {8});
+  SafetensorsWriter writer;
+  writer.add_tensor("linear.weight", DType::f32, {8, std::ssize(mean)},
+                    [&](const SafetensorsWriter::Sink& sink) { sink(std::as_bytes(std::span(matrix))); });
+  writer.add_tensor("linear.bias", DType::f32, {8}, [&](const SafetensorsWriter::Sink& sink) { sink(std::as_bytes(std::span(bias))); });
+  writer.write(model() / "3_Dense" / "model.safetensors");
+  std::ofstream(model() / "config_sentence_transformers.json")
+      << R"({"prompts": {"query": "query: ", "passage": ""}, "default_prompt_name": "query"})";
+  write_gguf(Checkpoint::open(model()), gguf());
+  for (const std::filesystem::path& path : {model(), gguf()}) {
+    const auto loaded = load_language_model(Checkpoint::open(path), Device::cpu(), {.precise = true});
+    EXPECT_EQ(loaded->info().vector_width, 8);
+    EXPECT_EQ(loaded->info().prompts.find({}), "query: ");
+    EXPECT_NE(message_of([&] { (void)loaded->info().prompts.find("other"); }).find("it has query"), std::string::npos);
+    const auto pool = loaded->new_pool(64);
+    Batch batch;
+    batch.add({}, 0, golden_.input_ids(), Batch::Results::none);
+    const std::vector<float> got =
+        loaded->forward(batch, *pool, {.result = ModelResult::pooled, .pooling = {}, .stop = {}}).to_vector<float>();
+    ASSERT_EQ(got.size(), 8U);
+    for (size_t row = 0; row < 8; ++row) {
+      double sum = bias[row];
+      for (size_t column = 0; column < mean.size(); ++column) sum += double{matrix[row * mean.size() + column]} * mean[column];
+      EXPECT_NEAR(got[row], std::tanh(sum), 1e-4);
+    }
+  }
+}
+
 TEST_F(PooledVectors, ACallerSaysOtherwise) {
   write_modules({{"pooling_mode_lasttoken", true}});
   expect_pooled(model(), "cls", Pooling::cls);
@@ -100,8 +133,10 @@ TEST_F(PooledVectors, WhatIsNotKnownIsNamed) {
   EXPECT_NE(message().find("pooling_mode = \"attention\""), std::string::npos) << message();
   write_modules({{"pooling_mode_lasttoken", "yes"}});
   EXPECT_NE(message().find("pooling_mode_lasttoken is \"yes\""), std::string::npos) << message();
+  write_modules({{"pooling_mode_lasttoken", true}}, {{{"path", "3_LSTM"}, {"type", "sentence_transformers.models.LSTM"}}});
+  EXPECT_NE(message().find("a module of type 'LSTM'"), std::string::npos) << message();
   write_modules({{"pooling_mode_lasttoken", true}}, {{{"path", "3_Dense"}, {"type", "sentence_transformers.models.Dense"}}});
-  EXPECT_NE(message().find("a module of type 'Dense'"), std::string::npos) << message();
+  EXPECT_NE(message().find("3_Dense/config.json: the file is missing"), std::string::npos) << message();
   std::filesystem::remove(model() / "1_Pooling" / "config.json");
   write_modules({{"pooling_mode_lasttoken", true}});
   std::filesystem::remove(model() / "1_Pooling" / "config.json");

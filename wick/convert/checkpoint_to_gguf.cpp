@@ -14,6 +14,7 @@
 #include "wick/convert/tokenizer_to_gguf.h"
 #include "wick/formats/gguf_writer.h"
 #include "wick/model/architectures/architecture.h"
+#include "wick/model/checkpoint/gguf_names.h"
 #include "wick/model/checkpoint/model_config.h"
 #include "wick/text/tokenizer/tokenizer.h"
 
@@ -72,13 +73,6 @@ std::string_view gguf_architecture(const Architecture& architecture, const Model
     if (!config.attends(layer)) return architecture.name;
   }
   return config.keys.find_number("expert_count").value_or(0) == 0 ? "granite" : "granitemoe";
-}
-
-// llama.cpp's name of a tensor, where it is another one.
-std::string gguf_name(const Architecture& architecture, const std::string& name) {
-  constexpr std::string_view kNorm = ".ffn_norm.weight";
-  const bool bare = architecture.name == "falcon-h1" && name.ends_with(kNorm);
-  return bare ? name.substr(0, name.rfind('.')) : name;
 }
 
 class GgufConversion {
@@ -216,7 +210,7 @@ void GgufConversion::add_tensor(const CheckpointTensor& tensor) {
   const bool permuted = is_rotated(tensor.name) && config_.rope_style != architecture_.gguf_rope;
   check_weight_dtype(tensor, checkpoint_.name());
   const DType dtype = is_small(tensor) ? DType::f32 : weight_dtype(tensor.dtype);
-  const std::string name = gguf_name(architecture_, tensor.name);
+  const std::string name = gguf_of_canonical(architecture_.name, tensor.name);
   if (!permuted && dtype == tensor.dtype && !tensor.compose) return writer_.add_tensor(name, dtype, tensor.shape, tensor.data);
   if (permuted && architecture_.gguf_rope != RopeStyle::interleaved) {
     fail(ErrorCode::unsupported, "{}: rotated pairs that are interleaved in a folder cannot be written for {}", checkpoint_.name(),

@@ -82,7 +82,9 @@ bool may_be_quantized(const GgufTensor& tensor) {
                                           ".patch_merger",
                                           "a.rvq.codebook",
                                           "mm.a.code_embd"};
-  if (tensor.name == "position_embd.weight" || tensor.name == "token_types.weight") return false;
+  if (tensor.name == "position_embd.weight" || tensor.name == "token_types.weight" || tensor.name.ends_with("attn_rel_b.weight") ||
+      tensor.name == "rel_embd.weight")
+    return false;
   return std::none_of(std::begin(kExempt), std::end(kExempt),
                       [&](std::string_view part) { return tensor.name.find(part) != std::string_view::npos; });
 }

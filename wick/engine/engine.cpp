@@ -204,6 +204,9 @@ Stream EngineLoop::submit(Request request) {
   check(request, info);
   auto active = std::make_shared<ActiveRequest>();
   active->prompt = tokens_of(request, info);
+  if (request.task == Request::Task::embed) {
+    active->prompt = truncated(*tokenizer_, std::move(active->prompt), info.embed_tokens, request.truncation, request.second);
+  }
   check_length(request, active->prompt.size(), info);
   active->usage.prompt_tokens = std::ssize(active->prompt);
   active->cache_identity = identity_of(request.cache_salt);

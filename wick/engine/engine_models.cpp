@@ -79,7 +79,7 @@ void EngineCore::take(std::shared_ptr<LanguageModel> model, bool is_same) {
   info_.architecture = of.architecture;
   info_.device = model_->device().location().to_string();
   info_.model_context = of.context_length;
-  info_.width = of.width;
+  info_.width = of.vector_width;
   info_.layers = of.layers;
   info_.parameters = of.parameters;
   info_.file_bytes = of.file_bytes;
@@ -91,6 +91,8 @@ void EngineCore::take(std::shared_ptr<LanguageModel> model, bool is_same) {
   info_.encoder = architecture != nullptr && architecture->encoder;
   info_.pooling = options_.pooling.value_or(of.pooling);
   info_.embeds_each_token = options_.embeds_each_token;
+  info_.classifier = of.classifier;
+  info_.prompts = of.prompts;
 }
 
 void EngineCore::ensure_loaded() {

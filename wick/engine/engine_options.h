@@ -10,7 +10,9 @@
 #include <string>
 
 #include "wick/base/error.h"
+#include "wick/model/checkpoint/classifier.h"
 #include "wick/model/checkpoint/pooling.h"
+#include "wick/model/checkpoint/text_prompts.h"
 
 namespace wick {
 
@@ -75,7 +77,7 @@ struct EngineInfo {
   int64_t context = 0;            // the most positions of a choice, prompt included
   int64_t model_context = 0;
   int64_t vocab_size = 0;
-  int64_t width = 0;
+  int64_t width = 0;  // of vectors of texts
   int64_t layers = 0;
   int64_t parameters = 0;
   uint64_t file_bytes = 0;
@@ -84,8 +86,10 @@ struct EngineInfo {
   int64_t step_rows = 0;            // of a step while somebody decodes
   int64_t embed_tokens = 0;         // the most of a prompt for Task::embed
   bool encoder = false;             // it has Task::embed alone
-  Pooling pooling = Pooling::mean;  // of Task::embed; rank: scores of pairs of texts in the place of a vector
+  Pooling pooling = Pooling::mean;  // of Task::embed; rank: scores of `classifier` in the place of a vector
   bool embeds_each_token = false;   // EngineOptions::embeds_each_token
+  std::optional<Classifier> classifier = {};
+  TextPrompts prompts = {};  // of Task::embed, for whoever makes requests: the engine adds none
   int64_t kv_bytes = 0;
   int64_t kv_positions = 0;  // what the KV cache has room for, of all choices together
 };

@@ -480,17 +480,19 @@ void EngineCore::embed(std::span<const std::shared_ptr<ActiveRequest>> requests)
   for (const auto& request : requests) {
     request->started = begin;
     batch.add({}, 0, request->prompt, has_each_token ? Batch::Results::all : Batch::Results::none, request->adapters);
+    batch.sequences.back().second = request->request.second;
   }
   const ModelResult result = has_each_token ? ModelResult::hidden : ModelResult::pooled;
   const Tensor pooled = model_->forward(batch, *pool_, {.result = result, .pooling = options_.pooling, .stop = {}});
   const std::span<const float> host = host_rows(pooled, host_logits_);
   const EngineClock::time_point now = EngineClock::now();
   step_model_seconds_ += seconds_since(begin);
-  const size_t width = host.size() / (has_each_token ? batch.tokens.size() : requests.size());
+  const bool of_tokens = has_each_token || (info_.pooling == Pooling::rank && info_.classifier && info_.classifier->of_tokens);
+  const size_t width = host.size() / (of_tokens ? batch.tokens.size() : requests.size());
   size_t first = 0;
   for (size_t index = 0; index < requests.size(); ++index) {
     ActiveRequest& request = *requests[index];
-    const auto row = host.subspan(first, width * (has_each_token ? request.prompt.size() : 1));
+    const auto row = host.subspan(first, width * (of_tokens ? request.prompt.size() : 1));
     first += row.size();
     FinishEvent event{.reason = StopReason::end_of_sequence, .usage = request.usage, .embedding = {row.begin(), row.end()}};
     event.timings = {.queued = seconds_between(request.submitted, begin), .prefill = seconds_between(begin, now)};

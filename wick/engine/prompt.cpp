@@ -1,5 +1,6 @@
 #include "wick/engine/prompt.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "wick/base/fail.h"
@@ -45,24 +46,37 @@ std::vector<TokenId> encode_embedded(const Tokenizer& tokenizer, std::string_vie
   return tokens.empty() ? encode_prompt(tokenizer, model, text, parse_special) : tokens;
 }
 
-std::vector<TokenId> encode_pair(const Tokenizer& tokenizer, std::string_view query, std::string_view document) {
+TextPair encode_pair(const Tokenizer& tokenizer, std::string_view query, std::string_view document) {
   check_prompt(query, "query");
   check_prompt(document, "document");
   constexpr EncodeOptions kWhole{.add_special = true, .parse_special = false};
-  std::vector<TokenId> pair = tokenizer.encode(query, kWhole);
+  TextPair pair{.tokens = tokenizer.encode(query, kWhole)};
   std::vector<TokenId> second = tokenizer.encode(document, kWhole);
-  if (pair.empty() || second.empty() || !tokenizer.adds_bos()) {
-    pair.insert(pair.end(), second.begin(), second.end());
-    return pair;
-  }
+  pair.second = std::ssize(pair.tokens);
   // The separator takes the place of what begins a text: once more where it ends a text too (RoBERTa), and not for BERT.
-  if (tokenizer.token_text(pair.back()) == "</s>") {
-    second.front() = pair.back();
-  } else {
-    second.erase(second.begin());
+  if (!pair.tokens.empty() && !second.empty() && tokenizer.adds_bos()) {
+    if (tokenizer.token_text(pair.tokens.back()) == "</s>") {
+      second.front() = pair.tokens.back();
+    } else {
+      second.erase(second.begin());
+    }
   }
-  pair.insert(pair.end(), second.begin(), second.end());
+  pair.tokens.insert(pair.tokens.end(), second.begin(), second.end());
   return pair;
+}
+
+std::vector<TokenId> truncated(const Tokenizer& tokenizer, std::vector<TokenId> tokens, int64_t most, Truncation truncation, int64_t kept) {
+  const int64_t count = std::ssize(tokens), excess = count - most;
+  if (excess <= 0 || truncation == Truncation::none) return tokens;
+  const int64_t first = std::max<int64_t>(kept, tokenizer.is_special(tokens.front()) ? 1 : 0);
+  const int64_t last = count - (tokenizer.is_special(tokens.back()) ? 1 : 0);
+  if (last - first <= excess) {
+    fail(ErrorCode::context_full, "of the {} tokens, {} cannot be left out, and the context holds {}; shorten the first text", count,
+         count - std::max<int64_t>(last - first, 0), most);
+  }
+  const auto begin = tokens.begin() + (truncation == Truncation::end ? last - excess : first);
+  tokens.erase(begin, begin + excess);
+  return tokens;
 }
 
 void fail_prompt_too_long(int64_t tokens, int64_t context, int64_t model_context) {

@@ -26,10 +26,23 @@ void check_vocabulary(const ModelInfo& model, const Tokenizer& tokenizer);
 [[nodiscard]] std::vector<TokenId> encode_embedded(const Tokenizer& tokenizer, std::string_view model, std::string_view text,
                                                    bool parse_special = false);
 
+// Two texts as one: tokens from number `second` on are of the second one.
+struct TextPair {
+  std::vector<TokenId> tokens;
+  int64_t second = 0;
+};
+
 // The tokens of a query and a document, for a reranker: each with the special tokens around it that the vocabulary's files put around a
 // text, but for the first of the document where they are BERT's ([CLS] query [SEP] document [SEP]); RoBERTa's separator is there twice.
 // Errors: check_prompt's.
-[[nodiscard]] std::vector<TokenId> encode_pair(const Tokenizer& tokenizer, std::string_view query, std::string_view document);
+[[nodiscard]] TextPair encode_pair(const Tokenizer& tokenizer, std::string_view query, std::string_view document);
+
+// Which end of a text is left out where it is longer than the model's context; none: such a text is an error.
+enum class Truncation { none, end, start };
+// At most so many of a text's tokens: the special ones around it stay. `kept`: that many of the first are not left out either, such as the
+// query of a pair. Errors: context_full where these are more already.
+[[nodiscard]] std::vector<TokenId> truncated(const Tokenizer& tokenizer, std::vector<TokenId> tokens, int64_t most, Truncation truncation,
+                                             int64_t kept = 0);
 
 // Throws context_full: a prompt of `tokens` where `context` fit; the model itself has `model_context`.
 [[noreturn]] void fail_prompt_too_long(int64_t tokens, int64_t context, int64_t model_context);

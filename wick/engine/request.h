@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "wick/engine/generation.h"
+#include "wick/engine/prompt.h"
 
 namespace wick {
 
@@ -23,6 +24,10 @@ struct Request {
   // The prompt: a text, or its tokens as they are (no BOS is added to these). Exactly one of the two may be given; an empty text is BOS.
   std::string prompt = {};
   std::vector<TokenId> tokens = {};
+  // The first token of a pair's second text within `tokens`, for Task::embed. 0: there is one text.
+  int64_t second = 0;
+  // The end that Task::embed leaves out of a text that is too long.
+  Truncation truncation = Truncation::none;
 
   // Each choice follows a copy of its own of `params.constraint`. `params.is_cancelled` is called on the engine's thread, before each step
   // and inside of long ones: it must return at once.

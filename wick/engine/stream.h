@@ -68,9 +68,11 @@ struct FinishEvent {
   std::optional<TokenId> stop_token = {};  // of GenerationParams::stop_tokens
   Usage usage = {};
   Timings timings = {};
-  uint64_t seed = 0;                  // that was used
-  double mean_logprob = 0;            // of its tokens, where best_of was asked for
-  std::vector<float> embedding = {};  // of Task::embed; [width], not normalized; with EngineOptions::embeds_each_token [tokens, width]
+  uint64_t seed = 0;        // that was used
+  double mean_logprob = 0;  // of its tokens, where best_of was asked for
+  // The vector of Task::embed: [width], not normalized, or the scores of labels; with EngineOptions::embeds_each_token [tokens, width], and
+  // where Classifier::of_tokens [tokens, labels].
+  std::vector<float> embedding = {};
 };
 
 // The request has failed; no other event follows. What came before is good.

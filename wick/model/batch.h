@@ -25,6 +25,7 @@ struct SequenceSlice {
   int64_t first = 0, count = 0;
   SequenceHandle sequence = {};               // empty: what is computed for it is forgotten afterwards
   std::span<const AdapterUse> adapters = {};  // that its rows go through beside the model; the caller keeps them alive
+  int64_t second = 0;                         // rows from this one of the slice on are of the second text of a pair; 0: there is one text
 };
 
 struct Batch {

@@ -8,6 +8,7 @@
 #include "wick/base/fail.h"
 #include "wick/device/linked_kernels.h"
 #include "wick/model/decoder_model.h"
+#include "wick/model/relative_bias.h"
 #include "wick/tensor/ops/copy.h"
 #include "wick/tensor/ops/embedding.h"
 #include "wick/tensor/ops/linear.h"
@@ -71,10 +72,21 @@ std::vector<int32_t> places_in_order(std::span<const int32_t> rows, std::span<co
   return places;
 }
 
-// The rows that want a result, each once and in ascending order. `pooling`: of pooled results.
-std::vector<int32_t> wanted_rows(const Batch& batch, ModelResult result, Pooling pooling) {
+// What a score is of, as a pooling; none: of each token.
+std::optional<Pooling> pooling_of(ScoreHeadSpec::Input input) {
+  switch (input) {
+    case ScoreHeadSpec::Input::first_token: return Pooling::cls;
+    case ScoreHeadSpec::Input::last_token: return Pooling::last;
+    case ScoreHeadSpec::Input::mean: return Pooling::mean;
+    case ScoreHeadSpec::Input::each_token: return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// The rows that want a result, each once and in ascending order. `pooling`: of pooled results; none: these are of each token.
+std::vector<int32_t> wanted_rows(const Batch& batch, ModelResult result, const std::optional<Pooling>& pooling) {
   std::vector<int32_t> rows = batch.logit_rows;
-  if (result == ModelResult::pooled && (pooling == Pooling::cls || pooling == Pooling::last || pooling == Pooling::rank)) {
+  if (result == ModelResult::pooled && (pooling == Pooling::cls || pooling == Pooling::last)) {
     rows.clear();
     for (const SequenceSlice& slice : batch.sequences) {
       rows.push_back(static_cast<int32_t>(pooling == Pooling::last ? slice.first + slice.count - 1 : slice.first));
@@ -125,7 +137,7 @@ Tensor pooled(const Tensor& hidden, Pooling pooling) {
 
 Tensor pool_slices(const Tensor& hidden, const Batch& batch, Pooling pooling) {
   // The rows that were wanted.
-  if (pooling == Pooling::cls || pooling == Pooling::last || pooling == Pooling::rank) return hidden;
+  if (pooling == Pooling::cls || pooling == Pooling::last) return hidden;
   std::vector<Tensor> vectors;
   for (const SequenceSlice& slice : batch.sequences) vectors.push_back(pooled(hidden.narrow(0, slice.first, slice.count), pooling));
   return Tensor::cat(vectors, 0);
@@ -151,14 +163,15 @@ Tensor DecoderModel::forward(const Batch& batch, KvPool& pool, const ForwardOpti
   check_result(info_, options.result, pooling, score_head_.has_value());
   if (spec_.encoder) check_whole_texts(batch);
   KvStep step = pool.begin(batch);
-  const std::vector<int32_t> wanted = wanted_rows(batch, options.result, pooling);
+  const std::optional<Pooling> of_rows = pooling == Pooling::rank && score_head_ ? pooling_of(score_head_->input()) : pooling;
+  const std::vector<int32_t> wanted = wanted_rows(batch, options.result, of_rows);
   Tensor result =
       is_recorded(batch, wanted, options) ? run_recorded(batch, step, pool, options) : run_parts(batch, wanted, step, pool, options);
   if (!result.defined()) return {};
   step.commit();
   if (options.result == ModelResult::pooled) {
-    const Tensor vectors = pool_slices(result, batch, pooling);
-    return pooling == Pooling::rank ? score_head_->forward(vectors, linear_) : vectors;
+    const Tensor vectors = of_rows ? pool_slices(result, batch, *of_rows) : result;
+    return pooling == Pooling::rank ? score_head_->forward(vectors, linear_) : dense_->forward(vectors, linear_);
   }
   const std::vector<int32_t> order = places_in_order(batch.logit_rows, wanted);
   if (order.empty()) return result;
@@ -230,12 +243,34 @@ std::vector<StepInputs> DecoderModel::inputs_of(const Batch& batch, int64_t firs
     if (inputs.empty()) put_earlier(tokens, earlier, on_device);
     inputs.push_back(numbers.inputs(on_device));
   }
+  inputs.front().types = types_of(batch, first, count);
+  if (spec_.relative_bias) {
+    for (size_t device = 0; device < inputs.size(); ++device) {
+      inputs[device].relative_bias = relative_bias(*relative_bias_, *spec_.relative_bias, plan.positions, inputs[device].longest);
+    }
+  }
   return inputs;
+}
+
+std::optional<Tensor> DecoderModel::types_of(const Batch& batch, int64_t first, int64_t count) const {
+  if (!token_types_ || token_types_->dim(0) < 2) return std::nullopt;
+  std::vector<int32_t> types(static_cast<size_t>(count));
+  bool any = false;
+  for (const SequenceSlice& slice : batch.sequences) {
+    if (slice.second == 0) continue;
+    for (int64_t row = std::max(slice.first + slice.second, first); row < std::min(slice.first + slice.count, first + count); ++row) {
+      types[static_cast<size_t>(row - first)] = 1;
+      any = true;
+    }
+  }
+  if (!any) return std::nullopt;
+  return Tensor::from_vector(types, {count}, device_);
 }
 
 int64_t DecoderModel::recorded_rows() const {
   const Runtime& runtime = device_.runtime();
-  // A recording is one device's.
+  // A recording is one device's, and knows no numbers but those of StepNumbers.
+  if (spec_.relative_bias || token_types_) return 0;
   if (!record_ || !placement_.is_single() || observe_ || !runtime.runs_kernels() || runtime.op_fallback() != nullptr ||
       !layout_.states.empty())
     return 0;
@@ -327,9 +362,10 @@ std::vector<Tensor> DecoderModel::angles_of(int64_t positions, const KvPool& poo
 Tensor DecoderModel::embed(const StepInputs& inputs) const {
   Tensor x = embedding_.scaled(embedding(embedding_.weight, inputs.tokens));
   if (spec_.embedding_scale != 1) x = x * spec_.embedding_scale;
-  if (token_type_) x = x + *token_type_;
+  if (token_types_) x = x + (inputs.types ? embedding(*token_types_, *inputs.types) : token_types_->narrow(0, 0, 1));
   if (learned_positions_) x = x + embedding(learned_positions_->weight, inputs.positions);
   if (embedding_norm_) x = (*embedding_norm_)(x);
+  if (projection_) x = biased(projection_->scaled(linear(x, projection_->weight, linear_)), projection_bias_);
   return x;
 }
 
@@ -349,7 +385,7 @@ DecoderModel::Residual DecoderModel::run_layers(std::span<const StepInputs> inpu
   for (const DecoderLayer& layer : layers_) {
     if (stop && stop()) return {};
     move(residual, placement_.devices[layer.device]);
-    run_layer(layer, residual, contexts);
+    for (int64_t time = 0; time < layer.times; ++time) run_layer(layer, residual, contexts);
   }
   move(residual, device_);
   return residual;

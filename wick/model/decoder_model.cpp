@@ -55,7 +55,13 @@ const Architecture& architecture_of(const Checkpoint& checkpoint) {
 
 DecoderSpec describe(const Checkpoint& checkpoint) {
   const Architecture& architecture = architecture_of(checkpoint);
-  return architecture.describe(ModelConfig::read(checkpoint, architecture));
+  DecoderSpec spec = architecture.describe(ModelConfig::read(checkpoint, architecture));
+  // A decoder has seen a text at its last token.
+  const bool scores = read_pooling(checkpoint, architecture.name) == Pooling::rank;
+  if (scores && !spec.score_head && checkpoint.find_tensor("cls.output.weight") != nullptr) {
+    spec.score_head = {.input = ScoreHeadSpec::Input::last_token};
+  }
+  return spec;
 }
 
 std::unique_ptr<DecoderModel> DecoderModel::load(const Checkpoint& checkpoint, const Device& device, const LoadOptions& options) {
@@ -75,6 +81,19 @@ std::unique_ptr<DecoderModel> DecoderModel::load(const Checkpoint& checkpoint, c
 namespace {
 
 std::atomic<uint64_t> models_made{0};
+
+// Of the layers that the bias is added in.
+int64_t relative_bias_heads(const DecoderSpec& spec) {
+  for (const LayerSpec& layer : spec.layers) {
+    for (const BlockSpec& block : layer.blocks) {
+      for (const PartSpec& part : block.parts) {
+        const auto* attention = std::get_if<AttentionSpec>(&part.mixer);
+        if (attention != nullptr && attention->relative_bias) return attention->heads;
+      }
+    }
+  }
+  return 1;
+}
 
 LinearParams linear_params_of(const LoadOptions& options) {
   LinearParams params;
@@ -103,16 +122,9 @@ DecoderModel::DecoderModel(DecoderSpec spec, WeightReader& weights, const LoadOp
     fail(ErrorCode::unsupported, "{}: an encoder runs on one device; load it without layers or experts on another one", checkpoint.name());
   }
   const bool tied = !spec_.encoder && !weights.has("output.weight");
-  embedding_ =
-      tied ? weights.matrix("token_embd", vocabulary, spec_.hidden_size) : weights.table("token_embd", vocabulary, spec_.hidden_size);
-  if (spec_.learned_positions) learned_positions_ = weights.table("position_embd", spec_.context_length, spec_.hidden_size);
-  if (spec_.token_types) {
-    const int64_t types = std::max<int64_t>(weights.rows_of("token_types.weight"), 1);
-    token_type_ = weights.vectors("token_types.weight", types, spec_.hidden_size).narrow(0, 0, 1);
-  }
+  read_embedding(weights, vocabulary, tied);
   read_layers(weights, options);
   weights.set_device(device_);
-  if (spec_.embedding_norm) embedding_norm_.emplace(*spec_.embedding_norm, weights, "", spec_.hidden_size);
   if (spec_.layer_inputs) layer_rows_.emplace(*spec_.layer_inputs, std::ssize(spec_.layers), weights, spec_.hidden_size);
   if (spec_.alternating) streams_.emplace(*spec_.alternating, weights, spec_.hidden_size);
   read_head(weights, vocabulary, tied);
@@ -138,19 +150,44 @@ DecoderModel::DecoderModel(DecoderSpec spec, WeightReader& weights, const LoadOp
            .vocab_size = vocabulary,
            .layers = std::ssize(spec_.layers),
            .width = spec_.hidden_size,
+           .vector_width = dense_->width(),
            .parameters = weights.parameters(),
            .file_bytes = checkpoint.file_bytes(),
            .pooling = read_pooling(checkpoint, checkpoint.get_string("general.architecture")),
-           .headless = spec_.encoder || is_headless(checkpoint),
+           .headless = spec_.encoder || score_head_ || is_headless(checkpoint),
            .dynamic_rope = !spec_.ropes.empty() && spec_.ropes.front().dynamic};
+  info_.prompts = read_text_prompts(checkpoint, info_.architecture);
+  if (score_head_) {
+    info_.classifier = read_classifier(checkpoint, info_.architecture, score_head_->labels());
+    info_.classifier->of_tokens = score_head_->input() == ScoreHeadSpec::Input::each_token;
+  }
   // Without the folder of a file that gives the model no name: it may move.
   layout_.model = fmt::format("{} ({}, {} parameters, {} bytes)", std::filesystem::path(info_.name).filename().string(), info_.architecture,
                               info_.parameters, info_.file_bytes);
   if (!linear_.precise) prepare_matrices();
 }
 
+void DecoderModel::read_embedding(WeightReader& weights, int64_t vocabulary, bool tied) {
+  const int64_t size = spec_.embedding_size == 0 ? spec_.hidden_size : spec_.embedding_size;
+  embedding_ = tied ? weights.matrix("token_embd", vocabulary, size) : weights.table("token_embd", vocabulary, size);
+  if (spec_.learned_positions) learned_positions_ = weights.table("position_embd", spec_.context_length, size);
+  if (spec_.token_types) {
+    token_types_ = weights.vectors("token_types.weight", std::max<int64_t>(weights.rows_of("token_types.weight"), 1), size);
+  }
+  if (spec_.embedding_norm) embedding_norm_.emplace(*spec_.embedding_norm, weights, "", size);
+  if (spec_.embedding_size != 0) {
+    projection_ = weights.matrix("token_embd_proj", spec_.hidden_size, size);
+    projection_bias_ = weights.find_vector("token_embd_proj.bias", spec_.hidden_size);
+  }
+  if (const auto& bias = spec_.relative_bias) {
+    const int64_t heads = relative_bias_heads(spec_);
+    relative_bias_ = weights.vectors(bias->name, bias->buckets, heads).transpose(0, 1).contiguous();
+  }
+}
+
 void DecoderModel::read_head(WeightReader& weights, int64_t vocabulary, bool tied) {
   if (spec_.output_norm) output_norm_.emplace(*spec_.output_norm, weights, "", spec_.hidden_size);
+  dense_.emplace(weights, spec_.hidden_size);
   if (spec_.score_head) score_head_.emplace(*spec_.score_head, weights, spec_.hidden_size);
   if (spec_.encoder) return;
   if (!tied) own_head_ = weights.matrix("output", vocabulary, spec_.hidden_size);
@@ -222,6 +259,7 @@ void DecoderModel::read_layers(WeightReader& weights, const LoadOptions& options
     DecoderLayer& layer = layers_.emplace_back();
     layer.device = place.device;
     cached_of.push_back(cached);
+    layer.times = spec_.layers[static_cast<size_t>(index)].times;
     for (const BlockSpec& spec : spec_.layers[static_cast<size_t>(index)].blocks) {
       DecoderBlock& block = layer.blocks.emplace_back();
       weights.set_device(placement_.devices[place.device]);
@@ -276,6 +314,7 @@ void DecoderModel::prepare_matrices() const {
       }
     }
   }
+  if (projection_) projection_->prepare();
   if (!spec_.encoder) head().prepare();
 }
 

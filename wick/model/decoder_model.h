@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "wick/model/checkpoint/checkpoint.h"
+#include "wick/model/dense_layers.h"
 #include "wick/model/description.h"
 #include "wick/model/kv/kv_step.h"
 #include "wick/model/language_model.h"
@@ -45,6 +46,7 @@ struct DecoderLayer {
   std::vector<DecoderBlock> blocks;
   std::optional<AlternatingUpdates> updates;  // where there are several streams
   size_t device = 0;                          // of all of it but for mixers of another one
+  int64_t times = 1;                          // LayerSpec::times
 };
 
 // The model that a checkpoint's metadata describe. Errors: unsupported for an unknown architecture; ModelConfig::read's.
@@ -103,6 +105,8 @@ class DecoderModel final : public LanguageModel {
   [[nodiscard]] std::vector<Tensor> angles_of(int64_t positions, const KvPool& pool, size_t device) const;
   [[nodiscard]] Tensor embed(const StepInputs& inputs) const;
   void run_layer(const DecoderLayer& layer, Residual& residual, std::span<const MixerContext> contexts) const;
+  // Which of the rows from `first` on are of the second text of a pair; nothing where none is, or where that is nothing to the model.
+  [[nodiscard]] std::optional<Tensor> types_of(const Batch& batch, int64_t first, int64_t count) const;
   // The residual stream after the last layer, keys and values having been written to the pool; an empty one if it was to stop. `inputs`:
   // on each device.
   [[nodiscard]] Residual run_layers(std::span<const StepInputs> inputs, const KvPool& pool, const StopCheck& stop) const;
@@ -131,6 +135,7 @@ class DecoderModel final : public LanguageModel {
   [[nodiscard]] int64_t rows_of_part(const Batch& batch, int64_t first, int64_t most) const;
   // Errors: invalid_argument for a sequence that an encoder is to continue.
   void check_whole_texts(const Batch& batch) const;
+  void read_embedding(WeightReader& weights, int64_t vocabulary, bool tied);
   void read_head(WeightReader& weights, int64_t vocabulary, bool tied);
   [[nodiscard]] const ScaledMatrix& head() const noexcept { return own_head_ ? *own_head_ : embedding_; }
 
@@ -139,15 +144,19 @@ class DecoderModel final : public LanguageModel {
   Device device_;  // the placement's first
   ModelInfo info_;
   LinearParams linear_;
-  ScaledMatrix embedding_;                         // [vocab, hidden_size]
-  std::optional<ScaledMatrix> learned_positions_;  // [context, hidden_size]
-  std::optional<Tensor> token_type_;               // [1, hidden_size]
+  ScaledMatrix embedding_;                         // [vocab, hidden_size], or of another embedding_size
+  std::optional<ScaledMatrix> learned_positions_;  // [context, the same]
+  std::optional<Tensor> token_types_;              // [types, the same]
+  std::optional<ScaledMatrix> projection_;         // of embeddings: [hidden_size, embedding_size]
+  std::optional<Tensor> projection_bias_;          // [hidden_size]
+  std::optional<Tensor> relative_bias_;            // [heads, buckets]
   std::optional<Norm> embedding_norm_;
   std::optional<LayerRows> layer_rows_;
   std::optional<AlternatingStreams> streams_;
   std::vector<DecoderLayer> layers_;
   std::optional<Norm> output_norm_;
   std::optional<ScoreHead> score_head_;
+  std::optional<DenseLayers> dense_;           // of a model of vectors
   std::optional<ScaledMatrix> own_head_;       // [vocab, hidden_size]; none where the embedding is the head too
   std::optional<Tensor> head_bias_;            // [vocab]
   std::vector<RopeTable> ropes_, long_ropes_;  // for pools of up to the original context, and for larger ones: longrope

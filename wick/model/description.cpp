@@ -31,6 +31,8 @@ std::string describe_spec(const AttentionSpec& spec) {
   if (spec.gated) text += ", gated";
   if (spec.cache_of >= 0) text += fmt::format(", keys and values of layer {}", spec.cache_of);
   if (spec.keys_are_values) text += ", keys are values";
+  if (spec.relative_bias) text += ", relative bias";
+  if (spec.own_bias) text += ", " + spec.own_bias->name;
   if (spec.sinks) text += ", sinks";
   if (spec.temperature.length != 0) text += fmt::format(", temperature by {} from {}", spec.temperature.scale, spec.temperature.length);
   if (spec.sub_norm) text += fmt::format(", {}", spec.sub_norm->name);
@@ -122,6 +124,16 @@ std::string describe_rope(const RopeConfig& rope) {
   return text;
 }
 
+std::string describe_input(ScoreHeadSpec::Input input) {
+  switch (input) {
+    case ScoreHeadSpec::Input::first_token: return "score of the first token";
+    case ScoreHeadSpec::Input::last_token: return "score of the last token";
+    case ScoreHeadSpec::Input::mean: return "score of the tokens' mean";
+    case ScoreHeadSpec::Input::each_token: return "score of each token";
+  }
+  return "";
+}
+
 bool has_experts(const LayerSpec& layer) {
   return std::any_of(layer.blocks.begin(), layer.blocks.end(), [](const BlockSpec& block) {
     return std::any_of(block.parts.begin(), block.parts.end(),
@@ -152,7 +164,7 @@ std::optional<GateKind> gate_kind_of(nn::ActivationKind activation) {
 std::string describe_layer(const LayerSpec& layer) {
   std::vector<std::string> blocks;
   for (const BlockSpec& block : layer.blocks) blocks.push_back(describe_block(block));
-  return fmt::format("{}", fmt::join(blocks, "; "));
+  return fmt::format("{}{}", fmt::join(blocks, "; "), layer.times == 1 ? "" : fmt::format("; {} times", layer.times));
 }
 
 std::vector<std::string> describe_model(const DecoderSpec& model) {
@@ -163,6 +175,7 @@ std::vector<std::string> describe_model(const DecoderSpec& model) {
                   (model.token_types ? " + token type" : ""));
   if (model.layer_inputs) lines.back() += fmt::format(", inputs of {} for each layer", model.layer_inputs->width);
   if (model.alternating) lines.back() += fmt::format(", {} alternating streams", model.alternating->streams);
+  if (model.embedding_size != 0) lines.back() += fmt::format(", projected from {}", model.embedding_size);
   if (model.embedding_norm) lines.back() += fmt::format(" → {}", model.embedding_norm->name);
   for (size_t index = 0; index < model.ropes.size(); ++index) {
     lines.push_back(fmt::format("rope {}: {}, {}", index, describe_rope(model.ropes[index]),
@@ -178,10 +191,10 @@ std::vector<std::string> describe_model(const DecoderSpec& model) {
     first = last + 1;
   }
   if (model.encoder) {
-    lines.push_back(describe_norm(model.output_norm) + (model.score_head ? "score of the first token" : "vectors"));
+    lines.push_back(describe_norm(model.output_norm) + (model.score_head ? describe_input(model.score_head->input) : "vectors"));
     return lines;
   }
-  std::string head = describe_norm(model.output_norm) + "head";
+  std::string head = describe_norm(model.output_norm) + (model.score_head ? describe_input(model.score_head->input) : "head");
   if (model.logit_scale != 1) head += fmt::format(" × {:.6g}", model.logit_scale);
   if (model.logit_softcap != 0) head += fmt::format(", softcap {}", model.logit_softcap);
   lines.push_back(head);

@@ -18,6 +18,7 @@
 namespace wick {
 
 class Mixer;
+class ScoreBias;
 class WeightReader;
 
 // Root mean square (Zhang & Sennrich 2019), or mean and variance (Ba, Kiros & Hinton 2016).
@@ -42,6 +43,12 @@ struct QueryTemperature {
   double first = 0;
 };
 
+// A bias of attention's scores that only one architecture has, built in that architecture's file.
+struct OwnBias {
+  std::string name;  // for people
+  std::function<std::unique_ptr<ScoreBias>(WeightReader& weights, int64_t layer)> build;
+};
+
 // Grouped-query attention over the cache. Weights: attn_q, attn_k, attn_v, or attn_qkv with the three one behind the other, and
 // attn_output; biases where the checkpoint has them.
 struct AttentionSpec {
@@ -56,7 +63,9 @@ struct AttentionSpec {
   int64_t cache_of = -1;
   bool keys_are_values = false;    // the values are attn_k's products, before its norm
   bool normalizes_values = false;  // each head's, without weights
-  bool sinks = false;              // attn_sinks: a score of each head that takes weight from all (Xiao et al. 2024)
+  bool relative_bias = false;      // DecoderSpec::relative_bias is added to the scores
+  std::optional<OwnBias> own_bias = {};
+  bool sinks = false;  // attn_sinks: a score of each head that takes weight from all (Xiao et al. 2024)
   QueryTemperature temperature = {};
   // A token sees later ones too, as in encoders; a window is then of the positions nearer than its size, in both directions.
   bool causal = true;
@@ -214,12 +223,14 @@ struct BlockSpec {
 
 struct LayerSpec {
   std::vector<BlockSpec> blocks;
+  int64_t times = 1;  // it is computed so many times, one after another: layers that share their weights (Lan et al. 2020)
 };
 
-// A score for each label from the hidden state x of a text's first token: cls.output(norm(activation(cls(x)))). Weights: cls [hidden_size,
-// hidden_size] and cls.output [labels, hidden_size], each with a bias where the checkpoint has one.
+// A score for each label from a hidden state x: cls.output(norm(activation(cls(x)))). Weights: cls [hidden_size, hidden_size], if it is
+// there, and cls.output [labels, hidden_size], each with a bias where the checkpoint has one.
 struct ScoreHeadSpec {
-  enum class Activation { tanh, gelu } activation = Activation::tanh;
+  enum class Input { first_token, last_token, mean, each_token } input = Input::first_token;
+  enum class Activation { tanh, gelu, relu } activation = Activation::tanh;
   std::optional<NormSpec> norm = {};
 };
 
@@ -241,6 +252,15 @@ struct LayerRowsSpec {
   float norm_epsilon = 1e-6F;
 };
 
+// A bias of each head for the distance between two positions: distances share buckets, of which half grow logarithmically (Raffel et al.
+// 2020). Its table, for all layers, is the weight `name` [buckets, heads].
+struct RelativeBiasSpec {
+  std::string name;
+  int64_t buckets = 32;
+  int64_t max_distance = 128;
+  bool bidirectional = true;
+};
+
 struct DecoderSpec {
   int64_t hidden_size = 0;
   int64_t context_length = 0;
@@ -248,7 +268,9 @@ struct DecoderSpec {
   std::vector<RopeConfig> ropes;
   RopeStyle rope_style = RopeStyle::half_split;  // of the weights' rows, as the checkpoint has them
   bool learned_positions = false;                // position_embd is added to the embedding
-  bool token_types = false;                      // the first row of token_types is added to the embedding
+  bool token_types = false;                      // a row of token_types is added to the embedding, as Batch tells the types
+  int64_t embedding_size = 0;                    // of embeddings, which token_embd_proj then projects; 0: hidden_size
+  std::optional<RelativeBiasSpec> relative_bias = {};
   // Tokens see later ones: a text is computed as a whole, and nothing of it is kept. There are no logits.
   bool encoder = false;
   std::optional<ScoreHeadSpec> score_head = {};

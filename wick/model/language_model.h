@@ -12,7 +12,9 @@
 
 #include "wick/model/batch.h"
 #include "wick/model/checkpoint/checkpoint.h"
+#include "wick/model/checkpoint/classifier.h"
 #include "wick/model/checkpoint/pooling.h"
+#include "wick/model/checkpoint/text_prompts.h"
 #include "wick/model/kv/cached_sequence.h"
 #include "wick/model/kv/kv_pool.h"
 #include "wick/model/placement.h"
@@ -26,12 +28,15 @@ struct ModelInfo {
   int64_t context_length = 0;  // the most positions that the model was made for
   int64_t vocab_size = 0;
   int64_t layers = 0;
-  int64_t width = 0;  // embedding length
+  int64_t width = 0;         // embedding length
+  int64_t vector_width = 0;  // of vectors of texts: the same, or that of the dense layers after pooling
   int64_t parameters = 0;
-  uint64_t file_bytes = 0;          // of all parts of the model file
-  Pooling pooling = Pooling::mean;  // as the file says
-  bool headless = false;            // it gives vectors of texts, and no logits
-  bool dynamic_rope = false;        // the file asks for other frequencies beyond context_length, which this version does not run
+  uint64_t file_bytes = 0;                    // of all parts of the model file
+  Pooling pooling = Pooling::mean;            // as the file says
+  bool headless = false;                      // it gives vectors of texts, and no logits
+  std::optional<Classifier> classifier = {};  // of a model with a head for scores
+  TextPrompts prompts = {};
+  bool dynamic_rope = false;  // the file asks for other frequencies beyond context_length, which this version does not run
 
   // The longest context for a message: its number, and why a longer one is refused where the file itself has a rule for it.
   [[nodiscard]] std::string longest() const;
@@ -81,7 +86,9 @@ using StopCheck = std::function<bool()>;
 enum class ModelResult {
   logits,  // f32 [logit_rows, vocab_size]
   hidden,  // f32 [logit_rows, width]: what the head is multiplied by
-  pooled,  // f32 [sequences, width]: the hidden states of each sequence in this batch as one vector
+  // f32 [sequences, vector_width]: the hidden states of each sequence in this batch as one vector. Pooling::rank: [sequences, labels],
+  // scores in its place; or [tokens, labels], where Classifier::of_tokens.
+  pooled,
 };
 
 class LoraAdapter;

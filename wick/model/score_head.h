@@ -1,4 +1,4 @@
-// A ScoreHead turns the hidden state of a text's first token into scores: a reranker's, or those of a classifier's labels.
+// A ScoreHead turns hidden states into scores: a reranker's, or those of a classifier's labels.
 #pragma once
 
 #include <optional>
@@ -14,14 +14,19 @@ class ScoreHead {
  public:
   // Errors: WeightReader::matrix's.
   ScoreHead(const ScoreHeadSpec& spec, WeightReader& weights, int64_t hidden_size);
-  // [texts, hidden_size] -> [texts, labels]
+  // [rows, hidden_size] -> [rows, labels]
   [[nodiscard]] Tensor forward(const Tensor& hidden, const LinearParams& params) const;
 
+  [[nodiscard]] ScoreHeadSpec::Input input() const noexcept { return input_; }
+  [[nodiscard]] int64_t labels() const noexcept { return labels_; }
+
  private:
+  ScoreHeadSpec::Input input_;
   ScoreHeadSpec::Activation activation_;
   std::optional<ScaledMatrix> dense_;  // none: the hidden states are multiplied by output_ as they are
   std::optional<Tensor> dense_bias_;
   std::optional<Norm> norm_;
+  int64_t labels_;
   ScaledMatrix output_;
   std::optional<Tensor> output_bias_;
 };

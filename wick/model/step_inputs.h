@@ -35,6 +35,8 @@ struct StepInputs {
   int64_t longest = 0;                       // AttentionParams'
   std::optional<StateInputs> states = {};    // where layers keep states
   std::optional<AdapterRows> adapters = {};  // where some of the rows go through adapters
+  std::optional<Tensor> types = {};          // i32 [rows], where some are of the second text of a pair
+  std::optional<Tensor> relative_bias = {};  // f32 [heads, rows, longest]
 };
 
 // Which adapters the rows of a batch go through: `of_row` of each row, 0 where it has fewer; none where of_row is 0.

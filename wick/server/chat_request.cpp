@@ -309,6 +309,12 @@ std::string render_open(const ChatTemplate& chat_template, const ChatPrompt& pro
 size_t count_tokens(const Service& service, const ChatRequest& chat) { return service.engine->encode_prompt(chat.rendered, true).size(); }
 
 void render_chat(const Service& service, ChatRequest& chat) {
+  if (const EngineInfo info = service.engine->info(); info.encoder) {
+    throw ApiError(
+        400, "INVALID_REQUEST",
+        fmt::format("{} is an encoder ({}): it gives vectors or scores of texts and holds no conversation; take a decoder to chat",
+                    service.model_id, info.architecture));
+  }
   if (!service.chat_template) throw ApiError(400, "NO_CHAT_TEMPLATE", service.chat_template_error);
   const Tokenizer& tokenizer = service.engine->tokenizer();
   const auto text_of = [&](std::optional<TokenId> token) { return token ? std::string(tokenizer.token_text(*token)) : std::string(); };

@@ -4,12 +4,15 @@
 #include <bit>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <utility>
 
 #include "wick/base/base64.h"
 #include "wick/base/fail.h"
+#include "wick/engine/label_scores.h"
 #include "wick/engine/prompt.h"
 #include "wick/engine/ranking.h"
 #include "wick/server/answer.h"
@@ -53,8 +56,8 @@ void normalize(std::vector<float>& vector, int64_t norm) {
 }
 
 // How vectors are answered: OpenAI's list of numbers or of base64, Ollama's list, Ollama's older one vector, or llama-server's list of
-// vectors for each text. Scores: Jina's list of results, or the plain list of Text Embeddings Inference.
-enum class Form { numbers, base64, ollama, ollama_one, llama, scores, plain_scores };
+// vectors for each text. Scores: Jina's list of results, or the plain list of Text Embeddings Inference. Labels: vLLM's list.
+enum class Form { numbers, base64, ollama, ollama_one, llama, scores, plain_scores, labels };
 
 Dialect dialect_of(Form form) {
   switch (form) {
@@ -64,7 +67,8 @@ Dialect dialect_of(Form form) {
     case Form::ollama_one: return Dialect::ollama;
     case Form::llama:
     case Form::scores:
-    case Form::plain_scores: return Dialect::llama;
+    case Form::plain_scores:
+    case Form::labels: return Dialect::llama;
   }
   return Dialect::openai;
 }
@@ -73,6 +77,7 @@ struct EmbeddingAnswer {
   Form form = Form::numbers;
   int64_t norm = kEuclideanNorm;
   size_t most_scores = kMaxInputs;
+  int64_t dimensions = 0;  // of vectors; 0: all
 };
 
 // The inputs of one request, of which as many are under way as the engine computes at once: a list may be longer than the queue.
@@ -123,8 +128,12 @@ class EmbeddingBatch : public std::enable_shared_from_this<EmbeddingBatch> {
   void respond() {
     const Form form = answer_.form;
     if (form == Form::scores || form == Form::plain_scores) return respond_with_scores();
+    if (form == Form::labels) return respond_with_labels();
     if (form == Form::llama && service_->engine->info().embeds_each_token) return respond_with_tokens();
-    for (std::vector<float>& vector : vectors_) normalize(vector, answer_.norm);
+    for (std::vector<float>& vector : vectors_) {
+      if (answer_.dimensions > 0) vector.resize(std::min(vector.size(), static_cast<size_t>(answer_.dimensions)));
+      normalize(vector, answer_.norm);
+    }
     if (form == Form::llama) return respond_with_tokens();
     if (form == Form::ollama || form == Form::ollama_one) return respond_as_ollama();
     Json list = Json::array();
@@ -156,8 +165,9 @@ class EmbeddingBatch : public std::enable_shared_from_this<EmbeddingBatch> {
   }
 
   void respond_with_scores() {
+    const std::optional<Classifier> classifier = service_->engine->info().classifier;
     std::vector<float> scores;
-    for (const std::vector<float>& vector : vectors_) scores.push_back(vector.front());
+    for (const std::vector<float>& results : vectors_) scores.push_back(pair_score(classifier, results));
     std::vector<size_t> order = rank_scores(scores);
     order.resize(std::min(order.size(), answer_.most_scores));
     Json list = Json::array();
@@ -169,6 +179,35 @@ class EmbeddingBatch : public std::enable_shared_from_this<EmbeddingBatch> {
                                                    {"object", "list"},
                                                    {"usage", {{"prompt_tokens", tokens_}, {"total_tokens", tokens_}}},
                                                    {"results", std::move(list)}})));
+  }
+
+  void respond_with_labels() {
+    const Classifier classifier = *service_->engine->info().classifier;
+    const size_t width = classifier.labels.size();
+    Json list = Json::array();
+    for (const std::vector<float>& results : vectors_) {
+      Json one = {{"index", list.size()}, {"num_classes", width}};
+      if (!classifier.of_tokens) {
+        one.update(label_of(classifier, results));
+      } else {
+        Json tokens = Json::array();
+        for (size_t first = 0; first + width <= results.size(); first += width) {
+          tokens.push_back(label_of(classifier, std::span(results).subspan(first, width)));
+        }
+        one["tokens"] = std::move(tokens);
+      }
+      list.push_back(std::move(one));
+    }
+    exchange_->respond(json_response(200, to_text({{"object", "list"},
+                                                   {"data", std::move(list)},
+                                                   {"labels", classifier.labels},
+                                                   {"model", service_->model_id},
+                                                   {"usage", {{"prompt_tokens", tokens_}, {"total_tokens", tokens_}}}})));
+  }
+  static Json label_of(const Classifier& classifier, std::span<const float> results) {
+    const std::vector<float> scores = label_scores(classifier, results);
+    const auto best = static_cast<size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
+    return {{"label", classifier.labels[best]}, {"probs", scores}};
   }
 
   void respond_as_ollama() {
@@ -226,12 +265,46 @@ void EmbeddingBatch::start_next() {
   }
 }
 
-void start(Worker& worker, const std::shared_ptr<Service>& service, Fields& fields, std::vector<Request> requests,
-           const EmbeddingAnswer& answer, const Exchange& exchange) {
-  const EngineInfo& info = service->engine->info();
-  if (const auto value = fields.integer("dimensions", 1); value && *value != info.width) {
-    fields.violate("dimensions", fmt::format("must be {}: this model's embeddings are not shortened", info.width));
+// "truncate", and with it "truncation_direction", as Text Embeddings Inference has them.
+Truncation truncation_of(Fields& fields, bool by_default) {
+  const std::optional<bool> wanted = fields.boolean("truncate");
+  const std::optional<std::string> side = fields.text("truncation_direction");
+  if (side && *side != "Left" && *side != "left" && *side != "Right" && *side != "right") {
+    fields.violate("truncation_direction", "must be \"left\" or \"right\"");
   }
+  if (!wanted.value_or(by_default)) return Truncation::none;
+  return side && (*side == "Left" || *side == "left") ? Truncation::start : Truncation::end;
+}
+
+// The prompt of "prompt_name", or of "input_type" where that is a word for one of the model's.
+std::string prompt_of(Fields& fields, const TextPrompts& prompts) {
+  std::optional<std::string> name = fields.text("prompt_name");
+  if (!name) {
+    const std::optional<std::string> type = fields.text("input_type");
+    const auto has = [&](std::string_view one) {
+      return std::any_of(prompts.all.begin(), prompts.all.end(), [&](const auto& each) { return each.first == one; });
+    };
+    if (type && has(*type)) {
+      name = type;
+    } else if (type && (*type == "document" || *type == "passage")) {
+      name = has("document") ? "document" : "passage";
+      if (!has(*name)) return {};  // documents have none
+    }
+  }
+  try {
+    return std::string(prompts.find(name));
+  } catch (const Error& error) {
+    fields.violate("prompt_name", error.what());
+    return {};
+  }
+}
+
+void start(Worker& worker, const std::shared_ptr<Service>& service, Fields& fields, std::vector<Request> requests, EmbeddingAnswer answer,
+           const Exchange& exchange) {
+  const EngineInfo info = service->engine->info();
+  answer.dimensions = fields.integer("dimensions", 1).value_or(0);
+  if (answer.dimensions > info.width)
+    fields.violate("dimensions", fmt::format("must be at most the {} of this model's vectors", info.width));
   if (info.embeds_each_token && answer.form != Form::llama) {
     throw ApiError(400, "INVALID_REQUEST",
                    service->model_id +
@@ -239,12 +312,34 @@ void start(Worker& worker, const std::shared_ptr<Service>& service, Fields& fiel
                        "--pooling");
   }
   if (info.pooling == Pooling::rank) {
-    throw ApiError(400, "INVALID_REQUEST",
-                   service->model_id + " scores pairs of texts and gives no vectors; ask /v1/rerank, or start the server with --pooling");
+    throw ApiError(
+        400, "INVALID_REQUEST",
+        service->model_id + " scores texts and gives no vectors; ask /v1/rerank or /v1/classify, or start the server with --pooling");
   }
+  // Ollama cuts texts where nothing is said.
+  const Truncation truncation = truncation_of(fields, answer.form == Form::ollama || answer.form == Form::ollama_one);
+  const std::string prompt = prompt_of(fields, info.prompts);
   fields.check();
-  for (Request& request : requests) request.task = Request::Task::embed;
+  for (Request& request : requests) {
+    request.task = Request::Task::embed;
+    request.truncation = truncation;
+    if (request.tokens.empty()) request.prompt.insert(0, prompt);
+  }
   std::make_shared<EmbeddingBatch>(worker, service, std::move(requests), answer)->start(exchange);
+}
+
+// What a model is not for, as an answer.
+void check_use(const std::function<void()>& check) {
+  try {
+    check();
+  } catch (const Error& error) {
+    throw ApiError(400, "INVALID_REQUEST", error.what());
+  }
+}
+
+Request pair_request(const Service& service, const std::string& first, const std::string& second, Truncation truncation) {
+  TextPair pair = encode_pair(service.engine->tokenizer(), first, second);
+  return {.task = Request::Task::embed, .tokens = std::move(pair.tokens), .second = pair.second, .truncation = truncation};
 }
 
 // {"query", "documents", "top_n"} of Jina's API; {"query", "texts"} of Text Embeddings Inference.
@@ -260,16 +355,38 @@ void rerank(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
   const std::vector<std::string> documents = fields.texts(name, kMaxInputs);
   const auto most = static_cast<size_t>(fields.integer("top_n", 1).value_or(static_cast<int64_t>(kMaxInputs)));
   if (fields.has(name) && documents.empty() && !fields.is_violated(name)) fields.violate(name, "must have at least one text");
+  const Truncation truncation = truncation_of(fields, false);
   fields.check();
-  if (service->engine->info().pooling != Pooling::rank) {
-    throw ApiError(400, "INVALID_REQUEST", service->model_id + " is no reranker: it has no head that scores pairs of texts");
-  }
+  const EngineInfo info = service->engine->info();
+  check_use([&] { require_reranker(service->model_id, info.pooling, info.classifier); });
   std::vector<Request> requests;
-  for (const std::string& document : documents) {
-    requests.push_back({.task = Request::Task::embed, .tokens = encode_pair(service->engine->tokenizer(), query, document)});
-  }
+  for (const std::string& document : documents) requests.push_back(pair_request(*service, query, document, truncation));
   const EmbeddingAnswer answer{.form = is_plain ? Form::plain_scores : Form::scores, .most_scores = most};
   std::make_shared<EmbeddingBatch>(worker, service, std::move(requests), answer)->start(exchange);
+}
+
+// {"input"}: a text, tokens, or a list of these; an item [text, text] of a list is a pair.
+void classify(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
+  const std::shared_ptr<Service> service = worker.service();
+  const Json& body = http.json();
+  Fields fields(body);
+  fields.require("input");
+  const Truncation truncation = truncation_of(fields, false);
+  const Json* const input = fields.find("input");
+  const auto is_pair = [](const Json& item) { return item.is_array() && item.size() == 2 && item[0].is_string() && item[1].is_string(); };
+  std::vector<Request> requests;
+  if (input != nullptr && input->is_array() && !input->empty() && input->size() <= kMaxInputs &&
+      std::all_of(input->begin(), input->end(), is_pair)) {
+    for (const Json& item : *input)
+      requests.push_back(pair_request(*service, item[0].get<std::string>(), item[1].get<std::string>(), truncation));
+  } else {
+    requests = read_prompts(fields, service->engine->tokenizer(), "input", kMaxInputs, /*parses_special=*/false);
+  }
+  fields.check();
+  const EngineInfo info = service->engine->info();
+  check_use([&] { require_classifier(service->model_id, info.pooling, info.classifier); });
+  for (Request& request : requests) request.task = Request::Task::embed, request.truncation = truncation;
+  std::make_shared<EmbeddingBatch>(worker, service, std::move(requests), EmbeddingAnswer{.form = Form::labels})->start(exchange);
 }
 
 void embeddings(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
@@ -322,6 +439,10 @@ void add_embedding_routes(Router& router, Worker& worker) {
   for (const char* path : {"/embedding", "/embeddings"}) {
     router.add("POST", path, Dialect::llama,
                [&worker](HttpRequest& request, const Exchange& exchange) { llama_embeddings(worker, request, exchange); });
+  }
+  for (const char* path : {"/classify", "/v1/classify"}) {
+    router.add("POST", path, Dialect::llama,
+               [&worker](HttpRequest& request, const Exchange& exchange) { classify(worker, request, exchange); });
   }
   for (const char* path : {"/v1/embeddings", "/openai/v1/embeddings"}) {
     router.add("POST", path, Dialect::openai,

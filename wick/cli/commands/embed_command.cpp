@@ -1,8 +1,10 @@
 
 #include <cmath>
+#include <optional>
 #include <ostream>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "wick/base/fail.h"
@@ -14,29 +16,18 @@
 #include "wick/cli/load_model.h"
 #include "wick/cli/output_file.h"
 #include "wick/engine/prompt.h"
+#include "wick/engine/text_vectors.h"
 #include "wick/formats/npy.h"
 
 namespace wick {
 namespace {
 
-// One vector of the hidden states of the text's tokens: what the head of the model is multiplied by.
-std::vector<float> embed(const LanguageModel& model, const std::vector<TokenId>& tokens, const std::optional<Pooling>& pooling,
-                         bool normalize) {
-  const auto count = static_cast<int64_t>(tokens.size());
-  const int64_t context = model.info().context_length;
-  if (count > context)
-    fail(ErrorCode::context_full, "the text has {} tokens and the context of {} holds {}; shorten it", count, model.info().name, context);
-  const std::unique_ptr<KvPool> pool = model.new_pool(count);
-  Batch batch;
-  batch.add({}, 0, tokens, Batch::Results::none);
-  std::vector<float> result =
-      model.forward(batch, *pool, {.result = ModelResult::pooled, .pooling = pooling, .stop = {}}).to_vector<float>();
+// To length 1.
+void scale_to_one(std::vector<float>& vector) {
   double squares = 0;
-  for (const float value : result) squares += double{value} * double{value};
-  if (normalize && squares > 0) {
-    for (float& value : result) value = static_cast<float>(value / std::sqrt(squares));
-  }
-  return result;
+  for (const float value : vector) squares += double{value} * double{value};
+  if (squares <= 0) return;
+  for (float& value : vector) value = static_cast<float>(value / std::sqrt(squares));
 }
 
 }  // namespace
@@ -44,12 +35,15 @@ std::vector<float> embed(const LanguageModel& model, const std::vector<TokenId>&
 void embed_command(Console& console, const Arguments& arguments) {
   std::string model_name;
   TextList texts;
+  Truncation truncation = Truncation::none;
   std::string out;
   DeviceChoice device;
   int threads = 0;
   Precision precision;
   bool plain = false;
   std::optional<Pooling> pooling;
+  std::optional<std::string> prompt_name;
+  int64_t dimensions = 0;
   Flags flags(
       "Turns texts into vectors: a model's last hidden states, of a text's tokens as one vector as the model's file says, or their mean, "
       "scaled to length 1. One JSON object a text goes to standard output, or all vectors to a .npy file.",
@@ -59,11 +53,17 @@ void embed_command(Console& console, const Arguments& arguments) {
   flags.add_text("-o,--out,--output", "FILE", "write f32 [texts, hidden size] to this .npy file instead", out);
   add_pooling(flags, pooling);
   flags.add_switch("--no-normalize", "do not scale the vectors to length 1", plain);
+  flags.add_integer("--dimensions", "keep so many first numbers of each vector, of a model that was trained for it (Matryoshka)",
+                    dimensions, 1);
+  flags.add_value("--prompt-name", "NAME", "put the model's prompt of this name before each text, such as query (the model's default)",
+                  [&](const std::string& name) { prompt_name = name; });
+  add_truncation(flags, truncation);
   add_precision(flags, precision);
   add_device(flags, device);
   add_threads(flags, threads);
   add_verbosity(flags, console);
-  flags.examples({"wick embed --text \"a cat\" --text \"a dog\"", "wick embed --model FILE.gguf --file lines.txt --out vectors.npy"});
+  flags.examples({"wick embed --text \"a cat\" --text \"a dog\"", "wick embed --model FOLDER --prompt-name query --text \"a pet\"",
+                  "wick embed --model FILE.gguf --file lines.txt --out vectors.npy"});
   if (!flags.parse(arguments)) return;
   const std::vector<std::string> all = read_text_list(console, texts);
   if (!out.empty()) check_writable(out, {texts.file});
@@ -76,18 +76,30 @@ void embed_command(Console& console, const Arguments& arguments) {
     fail(ErrorCode::invalid_argument, "{} scores pairs of texts and gives no vectors; choose --pooling {} for vectors of it", info.name,
          pooling_words());
   }
+  if (dimensions > info.vector_width) {
+    fail(ErrorCode::invalid_argument, "--dimensions {}: the vectors of {} have {} numbers", dimensions, info.name, info.vector_width);
+  }
+  const std::string prompt(info.prompts.find(prompt_name));
+  std::vector<TextPair> encoded;
+  for (const std::string& text : all) {
+    std::vector<TokenId> tokens = encode_embedded(*loaded.tokenizer, info.name, prompt + text);
+    encoded.push_back({truncated(*loaded.tokenizer, std::move(tokens), info.context_length, truncation)});
+  }
+  const int64_t width = dimensions > 0 ? dimensions : info.vector_width;
   std::optional<NpyWriter> writer;
-  if (!out.empty()) writer.emplace(out, DType::f32, Shape{static_cast<int64_t>(all.size()), info.width});
+  if (!out.empty()) writer.emplace(out, DType::f32, Shape{static_cast<int64_t>(all.size()), width});
+  std::vector<std::vector<float>> vectors = text_vectors(*loaded.model, encoded, pooling);
   for (size_t index = 0; index < all.size(); ++index) {
-    const std::vector<TokenId> tokens = encode_embedded(*loaded.tokenizer, info.name, all[index]);
-    const std::vector<float> vector = embed(*loaded.model, tokens, pooling, !plain);
+    std::vector<float>& vector = vectors[index];
+    vector.resize(static_cast<size_t>(width));
+    if (!plain) scale_to_one(vector);
     if (writer) {
       writer->append(std::as_bytes(std::span(vector)));
-    } else {
-      console.out << json_text(
-                         nlohmann::ordered_json{{"index", index}, {"text", all[index]}, {"tokens", tokens.size()}, {"embedding", vector}})
-                  << '\n';
+      continue;
     }
+    const size_t tokens = encoded[index].tokens.size();
+    console.out << json_text(nlohmann::ordered_json{{"index", index}, {"text", all[index]}, {"tokens", tokens}, {"embedding", vector}})
+                << '\n';
   }
   if (writer) writer->finish();
   note_fallback_ops(console, loaded.model->device());

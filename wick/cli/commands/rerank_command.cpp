@@ -1,44 +1,33 @@
 #include <algorithm>
-#include <cstdint>
-#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "wick/base/fail.h"
 #include "wick/base/json.h"
 #include "wick/cli/commands/text_list.h"
 #include "wick/cli/commands/wick_command.h"
 #include "wick/cli/flags/flags.h"
 #include "wick/cli/hub/model_path.h"
 #include "wick/cli/load_model.h"
+#include "wick/engine/label_scores.h"
 #include "wick/engine/prompt.h"
 #include "wick/engine/ranking.h"
+#include "wick/engine/text_vectors.h"
 
 namespace wick {
 namespace {
 
 // The scores of a query and each document, in their order.
-std::vector<float> scores_of(const LoadedModel& loaded, const std::string& query, const std::vector<std::string>& documents) {
+std::vector<float> scores_of(const LoadedModel& loaded, const std::string& query, const std::vector<std::string>& documents,
+                             Truncation truncation) {
   const ModelInfo& info = loaded.model->info();
-  std::vector<std::vector<TokenId>> pairs;
-  int64_t longest = 1;
+  std::vector<TextPair> pairs;
   for (const std::string& document : documents) {
-    const auto count = std::ssize(pairs.emplace_back(encode_pair(*loaded.tokenizer, query, document)));
-    if (count > info.context_length) {
-      fail(ErrorCode::context_full, "the query and document {} have {} tokens and the context of {} holds {}; shorten them",
-           pairs.size() - 1, count, info.name, info.context_length);
-    }
-    longest = std::max<int64_t>(longest, count);
+    TextPair& pair = pairs.emplace_back(encode_pair(*loaded.tokenizer, query, document));
+    pair.tokens = truncated(*loaded.tokenizer, std::move(pair.tokens), info.context_length, truncation, pair.second);
   }
-  // Nothing of a pair stays in it.
-  const std::unique_ptr<KvPool> pool = loaded.model->new_pool(longest);
   std::vector<float> scores;
-  for (const std::vector<TokenId>& tokens : pairs) {
-    Batch batch;
-    batch.add({}, 0, tokens, Batch::Results::none);
-    const Tensor result = loaded.model->forward(batch, *pool, {.result = ModelResult::pooled, .pooling = {}, .stop = {}});
-    scores.push_back(result.to_vector<float>().front());
-  }
+  for (const std::vector<float>& results : text_vectors(*loaded.model, pairs, {})) scores.push_back(pair_score(info.classifier, results));
   return scores;
 }
 
@@ -48,6 +37,7 @@ void rerank_command(Console& console, const Arguments& arguments) {
   std::string model_name;
   std::string query;
   TextList texts;
+  Truncation truncation = Truncation::none;
   DeviceChoice device;
   int threads = 0;
   Precision precision;
@@ -55,6 +45,7 @@ void rerank_command(Console& console, const Arguments& arguments) {
   add_model(flags, model_name);
   flags.add_text("--query", "TEXT", "the query", query).required();
   add_text_list(flags, texts);
+  add_truncation(flags, truncation);
   add_precision(flags, precision);
   add_device(flags, device);
   add_threads(flags, threads);
@@ -66,11 +57,8 @@ void rerank_command(Console& console, const Arguments& arguments) {
   const auto path = resolve_model(console, model_name);
   const LoadedModel loaded = load_model(console, path, open_model_device(console, device, threads), precision);
   const ModelInfo& info = loaded.model->info();
-  if (info.pooling != Pooling::rank) {
-    fail(ErrorCode::invalid_argument,
-         "{} is no reranker: it has no head that scores pairs of texts; take one, or compare vectors (wick embed)", info.name);
-  }
-  const std::vector<float> scores = scores_of(loaded, query, documents);
+  require_reranker(info.name, info.pooling, info.classifier);
+  const std::vector<float> scores = scores_of(loaded, query, documents, truncation);
   for (const size_t index : rank_scores(scores)) {
     console.out << json_text(nlohmann::ordered_json{{"index", index}, {"score", scores[index]}, {"text", documents[index]}}) << '\n';
   }

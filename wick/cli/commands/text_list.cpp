@@ -5,12 +5,25 @@
 #include "wick/base/fail.h"
 #include "wick/cli/text_input.h"
 #include "wick/engine/prompt.h"
+#include "wick/formats/printable.h"
 
 namespace wick {
 
 void add_text_list(Flags& flags, TextList& list) {
   const Flags::Added texts = flags.add_values("-p,--prompt,--text", "TEXT", "a text; repeatable", list.texts);
   flags.add_text("-f,--file", "FILE", "take each line of FILE as a text; - is standard input", list.file).excludes(texts);
+}
+
+void add_truncation(Flags& flags, Truncation& truncation) {
+  flags
+      .add_value("--truncate", "END", "cut texts that are longer than the model's context at their end or their start: end, start",
+                 [&truncation](const std::string& word) {
+                   if (word != "end" && word != "start") {
+                     fail(ErrorCode::invalid_argument, "--truncate {}: want end or start", printable(word));
+                   }
+                   truncation = word == "end" ? Truncation::end : Truncation::start;
+                 })
+      .choices({"end", "start"});
 }
 
 std::vector<std::string> read_text_list(const Console& console, const TextList& list) {

@@ -34,6 +34,7 @@ constexpr auto kWickSubcommands = std::to_array<Subcommand>({
     {"score", "say how likely a model finds given texts", score_command},
     {"embed", "turn texts into vectors with a model", embed_command},
     {"rerank", "score texts by a query with a reranker", rerank_command},
+    {"classify", "label texts or their tokens with a classifier", classify_command},
     {"bench", "measure the speed of a model", bench_command},
     {"load-test", "measure how fast a server answers many requests", load_test_command},
     {"imatrix", "compute an importance matrix for `wick quantize --imatrix`", imatrix_command},

@@ -30,7 +30,8 @@ struct ConfigRow {
   std::string_view key;
   Use use = Use::read;
   std::string_view canonical = {};
-  double neutral = 0;  // booleans count as 0 and 1
+  double neutral = 0;          // booleans count as 0 and 1
+  std::string_view text = {};  // of_class: in the place of the number
 };
 
 // How a folder stores matrices [out, in], one or a stack of them.

@@ -14,11 +14,32 @@ DecoderSpec describe_bert(const ModelConfig& config) {
 }
 
 constexpr KeyRule kBertKeys[] = {{"attention.causal", KeyUse::only_value, {0, kNoValue}}};
-constexpr std::string_view kBertClasses[] = {"BertModel",       "BertForMaskedLM",       "BertForPreTraining",
-                                             "RobertaModel",    "RobertaForMaskedLM",    "RobertaForSequenceClassification",
-                                             "XLMRobertaModel", "XLMRobertaForMaskedLM", "XLMRobertaForSequenceClassification",
-                                             "CamembertModel",  "CamembertForMaskedLM",  "CamembertForSequenceClassification",
-                                             "DistilBertModel", "DistilBertForMaskedLM", "ElectraModel"};
+constexpr std::string_view kBertClasses[] = {"BertModel",
+                                             "BertForMaskedLM",
+                                             "BertForPreTraining",
+                                             "BertForSequenceClassification",
+                                             "BertForTokenClassification",
+                                             "RobertaModel",
+                                             "RobertaForMaskedLM",
+                                             "RobertaForSequenceClassification",
+                                             "RobertaForTokenClassification",
+                                             "XLMRobertaModel",
+                                             "XLMRobertaForMaskedLM",
+                                             "XLMRobertaForSequenceClassification",
+                                             "XLMRobertaForTokenClassification",
+                                             "CamembertModel",
+                                             "CamembertForMaskedLM",
+                                             "CamembertForSequenceClassification",
+                                             "CamembertForTokenClassification",
+                                             "DistilBertModel",
+                                             "DistilBertForMaskedLM",
+                                             "DistilBertForSequenceClassification",
+                                             "DistilBertForTokenClassification",
+                                             "ElectraModel",
+                                             "ElectraForPreTraining",
+                                             "ElectraForMaskedLM",
+                                             "ElectraForSequenceClassification",
+                                             "ElectraForTokenClassification"};
 constexpr ConfigRow kBertConfig[] = {
     {"layer_norm_eps", ConfigRow::Use::read, "attention.layer_norm_epsilon"},
     {"position_embedding_type", ConfigRow::Use::only_text, "absolute"},
@@ -31,14 +52,14 @@ constexpr ConfigRow kBertConfig[] = {
     {"classifier_activation", ConfigRow::Use::harmless},
     {"gradient_checkpointing", ConfigRow::Use::harmless},
     {"output_past", ConfigRow::Use::harmless},
-    // The pooler's, which takes no part in vectors of texts.
+    // Sizes of the pooler, which its tensors tell.
     {"directionality", ConfigRow::Use::harmless},
     {"pooler_fc_size", ConfigRow::Use::harmless},
     {"pooler_num_attention_heads", ConfigRow::Use::harmless},
     {"pooler_num_fc_layers", ConfigRow::Use::harmless},
     {"pooler_size_per_head", ConfigRow::Use::harmless},
     {"pooler_type", ConfigRow::Use::harmless},
-    // ELECTRA's; an embedding of another width than the layers is refused by its shape.
+    // ELECTRA's; embeddings of another width than the layers have a projection.
     {"embedding_size", ConfigRow::Use::harmless},
     {"generator_size", ConfigRow::Use::harmless},
     {"summary_activation", ConfigRow::Use::harmless},
@@ -57,18 +78,22 @@ constexpr ConfigRow kBertConfig[] = {
     {"sinusoidal_pos_embds", ConfigRow::Use::harmless},  // the tensor has them
     {"DistilBertModel", ConfigRow::Use::of_class, "attention.layer_norm_epsilon", 1e-12},
     {"DistilBertForMaskedLM", ConfigRow::Use::of_class, "attention.layer_norm_epsilon", 1e-12},
+    {"DistilBertForSequenceClassification", ConfigRow::Use::of_class, "attention.layer_norm_epsilon", 1e-12},
+    {"DistilBertForTokenClassification", ConfigRow::Use::of_class, "attention.layer_norm_epsilon", 1e-12},
+    {"DistilBertForSequenceClassification", ConfigRow::Use::of_class, "classifier.activation", 0, "relu"},
+    {"ElectraForSequenceClassification", ConfigRow::Use::of_class, "classifier.activation", 0, "gelu"},
     {"RobertaModel", ConfigRow::Use::flag_of_class, kPositionsAfterPadding, 1},
     {"RobertaForMaskedLM", ConfigRow::Use::flag_of_class, kPositionsAfterPadding, 1},
     {"RobertaForSequenceClassification", ConfigRow::Use::flag_of_class, kPositionsAfterPadding, 1},
+    {"RobertaForTokenClassification", ConfigRow::Use::flag_of_class, kPositionsAfterPadding, 1},
     {"XLMRobertaModel", ConfigRow::Use::flag_of_class, kPositionsAfterPadding, 1},
     {"XLMRobertaForMaskedLM", ConfigRow::Use::flag_of_class, kPositionsAfterPadding, 1},
     {"XLMRobertaForSequenceClassification", ConfigRow::Use::flag_of_class, kPositionsAfterPadding, 1},
+    {"XLMRobertaForTokenClassification", ConfigRow::Use::flag_of_class, kPositionsAfterPadding, 1},
     {"CamembertModel", ConfigRow::Use::flag_of_class, kPositionsAfterPadding, 1},
     {"CamembertForMaskedLM", ConfigRow::Use::flag_of_class, kPositionsAfterPadding, 1},
     {"CamembertForSequenceClassification", ConfigRow::Use::flag_of_class, kPositionsAfterPadding, 1},
-    {"RobertaForSequenceClassification", ConfigRow::Use::of_class, "pooling_type", 4},
-    {"XLMRobertaForSequenceClassification", ConfigRow::Use::of_class, "pooling_type", 4},
-    {"CamembertForSequenceClassification", ConfigRow::Use::of_class, "pooling_type", 4},
+    {"CamembertForTokenClassification", ConfigRow::Use::flag_of_class, kPositionsAfterPadding, 1},
 };
 constexpr std::string_view kBertBases[] = {"bert.", "roberta.", "distilbert.", "electra."};
 constexpr TensorRow kBertTensors[] = {
@@ -117,13 +142,20 @@ constexpr TensorRow kBertTensors[] = {
     {"transformer.layer.{}.ffn.lin2.bias", "blk.{}.ffn_down.bias"},
     {"transformer.layer.{}.output_layer_norm.weight", "blk.{}.layer_output_norm.weight"},
     {"transformer.layer.{}.output_layer_norm.bias", "blk.{}.layer_output_norm.bias"},
+    // A classifier reads the first token through the pooler, where it has no such layer of its own.
+    {"pooler.dense.weight", "cls.pooler.weight"},
+    {"pooler.dense.bias", "cls.pooler.bias"},
+    {"pre_classifier.weight", "cls.weight"},
+    {"pre_classifier.bias", "cls.bias"},
+    {"classifier.weight", "cls.output.weight"},
+    {"classifier.bias", "cls.output.bias"},
+    {"embeddings_project.weight", "token_embd_proj.weight"},
+    {"embeddings_project.bias", "token_embd_proj.bias"},
     {"classifier.dense.weight", "cls.weight"},
     {"classifier.dense.bias", "cls.bias"},
     {"classifier.out_proj.weight", "cls.output.weight"},
     {"classifier.out_proj.bias", "cls.output.bias"},
     // What predicts masked words or the next sentence takes no part in vectors of texts.
-    {"pooler.dense.weight", ""},
-    {"pooler.dense.bias", ""},
     {"cls.predictions.bias", ""},
     {"cls.predictions.decoder.weight", ""},
     {"cls.predictions.decoder.bias", ""},
@@ -148,13 +180,23 @@ constexpr TensorRow kBertTensors[] = {
     {"vocab_layer_norm.bias", ""},
     {"vocab_projector.weight", ""},
     {"vocab_projector.bias", ""},
+    {"discriminator_predictions.dense.weight", ""},
+    {"discriminator_predictions.dense.bias", ""},
+    {"discriminator_predictions.dense_prediction.weight", ""},
+    {"discriminator_predictions.dense_prediction.bias", ""},
+    {"generator_predictions.dense.weight", ""},
+    {"generator_predictions.dense.bias", ""},
+    {"generator_predictions.LayerNorm.weight", ""},
+    {"generator_predictions.LayerNorm.bias", ""},
+    {"generator_lm_head.weight", ""},
+    {"generator_lm_head.bias", ""},
 };
 
 }  // namespace
 
 const Architecture kBert = {
     .name = "bert",
-    .models = "BERT, MiniLM, BGE, E5, GTE, RoBERTa, XLM-RoBERTa, BGE-M3, CamemBERT, DistilBERT, ELECTRA base; rerankers of XLM-RoBERTa",
+    .models = "BERT, MiniLM, BGE, E5, GTE, RoBERTa, XLM-RoBERTa, BGE-M3, CamemBERT, DistilBERT, ELECTRA; their rerankers and classifiers",
     .describe = describe_bert,
     .activation = nn::ActivationKind::gelu,
     .encoder = true,

@@ -2,15 +2,37 @@
 
 #include <utility>
 
+#include "wick/base/fail.h"
+#include "wick/formats/printable.h"
+
 namespace wick {
+namespace {
+
+ScoreHeadSpec::Activation head_activation(const ModelConfig& config) {
+  constexpr const char* kKey = "classifier.activation";
+  const std::string_view word = config.keys.find_text(kKey).value_or("tanh");
+  if (word == "tanh") return ScoreHeadSpec::Activation::tanh;
+  if (word == "gelu") return ScoreHeadSpec::Activation::gelu;
+  if (word == "relu") return ScoreHeadSpec::Activation::relu;
+  const Checkpoint& file = config.keys.checkpoint();
+  fail(ErrorCode::unsupported, "{}: {} = {} is not supported; this version knows tanh, gelu and relu", file.name(),
+       file.where(config.keys.key(kKey)), printable(word));
+}
+
+}  // namespace
 
 void make_encoder(DecoderSpec& spec, const ModelConfig& config) {
   const Checkpoint& file = config.keys.checkpoint();
   spec.encoder = true;
   spec.token_types = file.find_tensor("token_types.weight") != nullptr;
   spec.embedding_norm = config.norm("token_embd_norm", NormKind::layer);
+  const CheckpointTensor* embedding = file.find_tensor("token_embd.weight");
+  if (file.find_tensor("token_embd_proj.weight") != nullptr && embedding != nullptr && embedding->shape.rank() == 2) {
+    spec.embedding_size = embedding->shape[1];
+  }
   if (file.find_tensor("cls.output.weight") != nullptr) {
-    spec.score_head.emplace();
+    spec.score_head = {.activation = head_activation(config)};
+    if (config.keys.find_flag("classifier.tokens").value_or(false)) spec.score_head->input = ScoreHeadSpec::Input::each_token;
   } else {
     spec.unused.emplace_back("cls.");
   }

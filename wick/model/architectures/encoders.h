@@ -13,7 +13,8 @@ namespace wick {
 // an output norm; token types and a score head where the checkpoint has them. `rope`: of DecoderSpec::ropes, or -1.
 [[nodiscard]] DecoderSpec describe_post_norm_encoder(const ModelConfig& config, const std::function<FeedForwardSpec(int64_t)>& feed_forward,
                                                      int rope);
-// Marks the description of layers as an encoder's: token types, a score head and the tensors that take no part.
+// Marks the description of layers as an encoder's: token types, a projection of embeddings, a score head, and the tensors that take no
+// part.
 void make_encoder(DecoderSpec& spec, const ModelConfig& config);
 
 }  // namespace wick

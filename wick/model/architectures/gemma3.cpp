@@ -2,6 +2,8 @@
 // of their own for those (Gemma Team 2025).
 #include <cmath>
 
+#include "wick/base/fail.h"
+#include "wick/model/architectures/encoders.h"
 #include "wick/model/architectures/rows.h"
 
 namespace wick {
@@ -12,8 +14,9 @@ constexpr int64_t kDefaultPeriod = 6;
 constexpr double kDefaultLocalBase = 10000;
 // The only model whose scores are scaled by the width of all heads has so many layers.
 constexpr int64_t kGemma3LayersOf27B = 62;
+constexpr const char* kBidirectional = "attention.bidirectional";
 
-DecoderSpec describe_gemma3(const ModelConfig& config) {
+DecoderSpec describe_gemma3_layers(const ModelConfig& config, bool causal) {
   ModelConfig own = config;
   if (own.windowed.empty()) {
     for (int64_t layer = 0; layer < own.layers; ++layer) own.windowed.push_back(layer % kDefaultPeriod < kDefaultPeriod - 1);
@@ -24,6 +27,7 @@ DecoderSpec describe_gemma3(const ModelConfig& config) {
   DecoderSpec spec = own.decoder([&](int64_t layer) {
     AttentionSpec attention = own.attention(layer);
     attention.head_norms = HeadNorms::each_head;
+    attention.causal = causal;
     attention.softcap = own.cap_or("attn_logit_softcapping", 0);
     attention.rope = own.window > 0 && own.windowed[static_cast<size_t>(layer)] ? 1 : 0;
     LayerSpec made = own.layer(std::move(attention), own.feed_forward(layer));
@@ -37,6 +41,26 @@ DecoderSpec describe_gemma3(const ModelConfig& config) {
   spec.ropes.push_back(local);
   spec.embedding_scale = std::sqrt(static_cast<float>(own.hidden_size));
   spec.logit_softcap = own.cap_or("final_logit_softcapping", 0);
+  return spec;
+}
+
+DecoderSpec describe_gemma3(const ModelConfig& config) { return describe_gemma3_layers(config, true); }
+
+// EmbeddingGemma: the same layers, whose tokens see later ones too.
+DecoderSpec describe_gemma_embedding(const ModelConfig& config) {
+  const Checkpoint& file = config.keys.checkpoint();
+  if (file.gguf() == nullptr && config.keys.find_flag(kBidirectional) != true) {
+    fail(ErrorCode::unsupported, "{}: config.json: use_bidirectional_attention is not true: the folder has a Gemma 3 without a head",
+         file.name());
+  }
+  ModelConfig own = config;
+  // Of so many positions, half are before a token's own and half after it.
+  if (own.window > 0) own.window = own.window / 2 + 1;
+  DecoderSpec spec = describe_gemma3_layers(own, false);
+  const float scale = spec.embedding_scale;
+  make_encoder(spec, own);
+  spec.embedding_norm.reset();
+  spec.embedding_scale = scale;
   return spec;
 }
 
@@ -60,6 +84,20 @@ constexpr ConfigRow kGemma3Config[] = {
     {"Gemma3ForCausalLM", ConfigRow::Use::of_class, "context_length", 131072},
     {"Gemma3ForCausalLM", ConfigRow::Use::of_class, "rope.freq_base", 1e6},
 };
+constexpr KeyRule kGemmaEmbeddingKeys[] = {{"attn_logit_softcapping"},
+                                           {"final_logit_softcapping", KeyUse::harmless},
+                                           {"rope.freq_base_swa"},
+                                           {"attention.causal", KeyUse::only_value, {0, kNoValue}},
+                                           {kBidirectional}};
+constexpr std::string_view kGemmaEmbeddingClasses[] = {"Gemma3TextModel"};
+constexpr ConfigRow kGemmaEmbeddingConfig[] = {
+    {"hidden_act", ConfigRow::Use::harmless},
+    {"hidden_activation", ConfigRow::Use::read, "hidden_act"},
+    {"attn_logit_softcapping", ConfigRow::Use::zero_if_null, "attn_logit_softcapping"},
+    {"final_logit_softcapping", ConfigRow::Use::harmless},
+    {"_sliding_window_pattern", ConfigRow::Use::harmless},
+    {"use_bidirectional_attention", ConfigRow::Use::read, kBidirectional},
+};
 constexpr TensorRow kGemma3Tensors[] = {
     {"model.layers.{}.post_attention_layernorm.weight", "blk.{}.post_attention_norm.weight"},
     {"model.layers.{}.pre_feedforward_layernorm.weight", "blk.{}.ffn_norm.weight"},
@@ -76,5 +114,17 @@ const Architecture kGemma3 = {
     .keys = kGemma3Keys,
     .hugging_face = {
         .classes = kGemma3Classes, .config = kGemma3Config, .tensors = kGemma3Tensors, .tied_by_default = true, .norm_offset = 1}};
+
+const Architecture kGemmaEmbedding = {.name = "gemma-embedding",
+                                      .models = "EmbeddingGemma",
+                                      .describe = describe_gemma_embedding,
+                                      .activation = nn::ActivationKind::gelu_pytorch_tanh,
+                                      .encoder = true,
+                                      .keys = kGemmaEmbeddingKeys,
+                                      .hugging_face = {.classes = kGemmaEmbeddingClasses,
+                                                       .config = kGemmaEmbeddingConfig,
+                                                       .tensors = kGemma3Tensors,
+                                                       .tied_by_default = true,
+                                                       .norm_offset = 1}};
 
 }  // namespace wick

@@ -34,18 +34,23 @@ DecoderSpec describe_modern_bert(const ModelConfig& config) {
   spec.ropes.push_back(local);
   make_encoder(spec, own);
   if (!spec.score_head) return spec;
-  const std::optional<std::string_view> pooling = own.keys.find_text("classifier_pooling");
-  if (pooling && *pooling != "cls") {
-    fail(ErrorCode::unsupported, "{}: {} = {}: this version scores the first token (cls) alone", own.keys.checkpoint().name(),
-         own.keys.checkpoint().where(own.keys.key("classifier_pooling")), printable(*pooling));
+  const std::string_view pooling = own.keys.find_text("classifier_pooling").value_or("cls");
+  if (pooling != "cls" && pooling != "mean") {
+    fail(ErrorCode::unsupported, "{}: {} = {}: this version scores the first token (cls) or the mean of all (mean)",
+         own.keys.checkpoint().name(), own.keys.checkpoint().where(own.keys.key("classifier_pooling")), printable(pooling));
   }
-  spec.score_head = {.activation = ScoreHeadSpec::Activation::gelu, .norm = own.norm("cls.norm", NormKind::layer)};
+  if (pooling == "mean" && spec.score_head->input == ScoreHeadSpec::Input::first_token) {
+    spec.score_head->input = ScoreHeadSpec::Input::mean;
+  }
+  spec.score_head->activation = ScoreHeadSpec::Activation::gelu;
+  spec.score_head->norm = own.norm("cls.norm", NormKind::layer);
   return spec;
 }
 
 constexpr KeyRule kModernBertKeys[] = {
     {"attention.causal", KeyUse::only_value, {0, kNoValue}}, {"rope.freq_base_swa"}, {"classifier_pooling"}};
-constexpr std::string_view kModernBertClasses[] = {"ModernBertModel", "ModernBertForMaskedLM", "ModernBertForSequenceClassification"};
+constexpr std::string_view kModernBertClasses[] = {"ModernBertModel", "ModernBertForMaskedLM", "ModernBertForSequenceClassification",
+                                                   "ModernBertForTokenClassification"};
 constexpr ConfigRow kModernBertConfig[] = {
     {"norm_eps", ConfigRow::Use::read, "attention.layer_norm_epsilon"},
     {"hidden_activation", ConfigRow::Use::read, "hidden_act"},
@@ -55,7 +60,6 @@ constexpr ConfigRow kModernBertConfig[] = {
     {"global_attn_every_n_layers", ConfigRow::Use::only_value, {}, kDefaultGlobalPeriod},
     {"classifier_pooling", ConfigRow::Use::read, "classifier_pooling"},
     {"classifier_activation", ConfigRow::Use::only_text, "gelu"},
-    {"ModernBertForSequenceClassification", ConfigRow::Use::of_class, "pooling_type", 4},
     {"layer_norm_eps", ConfigRow::Use::harmless},  // norm_eps counts
     {"norm_bias", ConfigRow::Use::harmless},       // the tensors tell
     {"classifier_bias", ConfigRow::Use::harmless},

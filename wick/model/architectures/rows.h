@@ -76,7 +76,12 @@
   ROW(kQwen35Moe) \
   ROW(kBert) \
   ROW(kNomicBert) \
-  ROW(kModernBert)
+  ROW(kModernBert) \
+  ROW(kAlbert) \
+  ROW(kMpnet) \
+  ROW(kDebertaV2) \
+  ROW(kGemmaEmbedding) \
+  ROW(kT5Encoder)
 // clang-format on
 
 namespace wick {

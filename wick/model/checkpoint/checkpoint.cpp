@@ -8,6 +8,7 @@
 #include "wick/formats/printable.h"
 #include "wick/formats/safetensors_dtype.h"
 #include "wick/model/architectures/architecture.h"
+#include "wick/model/checkpoint/gguf_names.h"
 #include "wick/model/checkpoint/hugging_face.h"
 #include "wick/quant/block_format.h"
 #include "wick/quant/unpack_row.h"
@@ -105,22 +106,16 @@ Checkpoint::Checkpoint(Folder folder)
   index_tensors();
 }
 
-namespace {
-
-// llama.cpp's files of Falcon-H1 name the norm of the feed-forward part "blk.N.ffn_norm".
-std::string canonical_gguf_name(std::string_view name) {
-  return std::string(name) + (name.starts_with("blk.") && name.ends_with(".ffn_norm") ? ".weight" : "");
-}
-
-}  // namespace
-
 void Checkpoint::index_tensors() {
   if (gguf_ != nullptr) {
     name_ = gguf_->name();
     file_bytes_ = gguf_->file_bytes();
+    const GgufValue* named = gguf_->find("general.architecture");
+    const auto* text = named == nullptr ? nullptr : std::get_if<std::string_view>(&named->value);
+    const std::string_view architecture = text == nullptr ? std::string_view() : *text;
     tensors_.reserve(gguf_->tensors().size());
     for (const GgufTensor& tensor : gguf_->tensors()) {
-      tensors_.push_back({.name = canonical_gguf_name(tensor.name),
+      tensors_.push_back({.name = canonical_of_gguf(architecture, tensor.name),
                           .stored = std::string(tensor.name),
                           .dtype = tensor.dtype,
                           .shape = tensor.shape,

@@ -112,6 +112,22 @@ void drop_positions(Checkpoint::Folder& folder, int64_t count) {
   }
 }
 
+// The pooler of a classifier is its head's first layer, where that has none of its own; else it takes no part.
+void settle_pooler(Checkpoint::Folder& folder, const TranslatedConfig& config) {
+  constexpr std::string_view kPooler = "cls.pooler.", kHead = "cls.";
+  const auto has = [&](std::string_view name) {
+    return std::any_of(folder.tensors.begin(), folder.tensors.end(), [&](const CheckpointTensor& each) { return each.name == name; });
+  };
+  const bool of_tokens = config.find(std::string(config.architecture->name) + ".classifier.tokens") != nullptr;
+  if (!has("cls.output.weight") || has("cls.weight") || of_tokens) {
+    std::erase_if(folder.tensors, [&](const CheckpointTensor& each) { return each.name.starts_with(kPooler); });
+    return;
+  }
+  for (CheckpointTensor& tensor : folder.tensors) {
+    if (tensor.name.starts_with(kPooler)) tensor.name.replace(0, kPooler.size(), kHead);
+  }
+}
+
 // longrope's tables as GGUF files have them.
 void add_factors(Checkpoint::Folder& folder, const char* name, std::vector<float> factors) {
   if (factors.empty()) return;
@@ -177,6 +193,7 @@ Checkpoint open_hugging_face(const std::filesystem::path& path) {
   if (config.architecture->hugging_face.qkv_by_group) count_kv_heads(config, stored);
   Checkpoint::Folder folder{.path = path, .architecture = config.architecture};
   const bool has_head = add_folder_tensors(folder, stored, config);
+  settle_pooler(folder, config);
   drop_positions(folder, unused_positions);
   add_factors(folder, "rope_factors_long.weight", std::move(config.long_factors));
   add_factors(folder, "rope_factors_short.weight", std::move(config.short_factors));
@@ -191,7 +208,7 @@ Checkpoint open_hugging_face(const std::filesystem::path& path) {
   folder.values = std::move(config.values);
   if (config.architecture->encoder) {
     folder.metadata.emplace_back(std::string(config.architecture->name) + ".attention.causal", GgufValue{false});
-  } else if (!has_head) {
+  } else if (!has_head || config.classifies) {
     folder.metadata.emplace_back(std::string(config.architecture->name) + ".headless", GgufValue{true});
   }
   add_generation_config(folder);

@@ -64,6 +64,7 @@ TranslatedConfig ConfigTranslator::translate() {
   result_.metadata.emplace_back("general.architecture", GgufValue{result_.architecture->name});
   result_.origins.emplace("general.architecture", "architectures");
   for (const auto& [key, value] : json_.items()) translate_key(key, value);
+  add_classifier();
   add_values_of_class();
   translate_rope();
   translate_dual_chunks();
@@ -102,6 +103,7 @@ const Architecture& ConfigTranslator::find_own_architecture() {
   const auto& name = classes->front().get_ref<const std::string&>();
   class_ = class_with_head(name);
   result_.base_class = class_ != name;
+  result_.classifies = result_.base_class && name.ends_with(kClassifier);
   if (const Architecture* found = find_architecture_of_class(class_)) return *found;
   fail_class(name_, "architectures", name);
 }
@@ -211,25 +213,54 @@ void ConfigTranslator::translate_row(const ConfigRow& row, const Json& value) {
   }
 }
 
+void ConfigTranslator::add_classifier() {
+  const bool of_tokens = class_.ends_with("ForTokenClassification");
+  if (!of_tokens && !class_.ends_with("ForSequenceClassification") && !result_.classifies) return;
+  result_.classifies = true;
+  add("pooling_type", "architectures", {uint64_t{4}});
+  if (of_tokens) add("classifier.tokens", "architectures", {true});
+  if (const Json* problem = find("problem_type")) {
+    if (!problem->is_string()) refuse("problem_type", shown(*problem), "a text is needed");
+    add_text("classifier.problem_type", "problem_type", problem->get<std::string>());
+  }
+  const Json* names = find("id2label");
+  if (names == nullptr) return;
+  GgufArray labels{.element_type = GgufType::string, .size = names->size(), .packed = {}, .strings = {}, .arrays = {}};
+  for (size_t label = 0; label < names->size(); ++label) {
+    const auto name = names->is_object() ? names->find(std::to_string(label)) : names->end();
+    if (name == names->end() || !name->is_string()) {
+      refuse("id2label", shown(*names), fmt::format("an object with a text for each number is needed, and {} has none", label));
+    }
+    labels.strings.emplace_back(values_->texts.emplace_back(name->get<std::string>()));
+  }
+  add("classifier.output_labels", "id2label", {std::move(labels)});
+}
+
 void ConfigTranslator::add_values_of_class() {
   for (const ConfigRow& row : result_.architecture->hugging_face.config) {
     const bool flag = row.use == ConfigRow::Use::flag_of_class;
     if ((row.use != ConfigRow::Use::of_class && !flag) || row.key != class_ || has(row.canonical)) continue;
     const bool whole = row.neutral == std::floor(row.neutral);
     add(row.canonical, "architectures",
-        flag    ? GgufValue{row.neutral != 0}
-        : whole ? GgufValue{static_cast<uint64_t>(row.neutral)}
-                : GgufValue{row.neutral});
+        !row.text.empty() ? GgufValue{row.text}
+        : flag            ? GgufValue{row.neutral != 0}
+        : whole           ? GgufValue{static_cast<uint64_t>(row.neutral)}
+                          : GgufValue{row.neutral});
   }
 }
 
 void ConfigTranslator::check_text(const ConfigRow& row, const Json& value) const {
   if (value.is_null()) return;
-  if (value.is_string()) {
+  // A list of words is like those words with '|' between them.
+  std::string text;
+  for (const Json& each : value.is_array() ? value : Json::array({value})) {
+    text += each.is_string() ? (text.empty() ? "" : "|") + each.get<std::string>() : " ";
+  }
+  if (!text.empty()) {
     std::string_view words = row.canonical;
     while (!words.empty()) {
       const size_t end = std::min(words.find(' '), words.size());
-      if (words.substr(0, end) == value.get_ref<const std::string&>()) return;
+      if (words.substr(0, end) == text) return;
       words.remove_prefix(std::min(end + 1, words.size()));
     }
   }

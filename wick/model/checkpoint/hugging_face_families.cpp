@@ -94,7 +94,7 @@ constexpr std::array kForeignClasses = {
     ForeignClass{"DistilBert", Family::encoder, "bert"},
     ForeignClass{"Deberta", Family::encoder},
     ForeignClass{"MPNet", Family::encoder},
-    ForeignClass{"Electra", Family::encoder},
+    ForeignClass{"Electra", Family::encoder, "bert"},
     ForeignClass{"Albert", Family::encoder},
     ForeignClass{"NewModel", Family::encoder},
     ForeignClass{"Bert", Family::encoder, "bert"},
@@ -231,11 +231,13 @@ std::string about_gguf(const ForeignClass* known) {
 }  // namespace
 
 std::string class_with_head(const std::string& name) {
-  constexpr std::string_view kEnd = "Model";
-  if (!name.ends_with(kEnd)) return name;
-  const std::string stem = name.substr(0, name.size() - kEnd.size());
-  for (const char* end : {"ForCausalLM", "LMHeadModel"}) {
-    if (find_architecture_of_class(stem + end) != nullptr) return stem + end;
+  if (find_architecture_of_class(name) != nullptr) return name;
+  for (const std::string_view own : {std::string_view("Model"), kClassifier}) {
+    if (!name.ends_with(own)) continue;
+    const std::string stem = name.substr(0, name.size() - own.size());
+    for (const char* end : {"ForCausalLM", "LMHeadModel"}) {
+      if (find_architecture_of_class(stem + end) != nullptr) return stem + end;
+    }
   }
   return name;
 }

@@ -10,8 +10,11 @@
 namespace wick {
 
 inline constexpr const char* kTextConfig = "text_config";
+// The end of the names of classes that score a text.
+inline constexpr std::string_view kClassifier = "ForSequenceClassification";
 
-// A class with a head, of the base model's: "LlamaModel" is a part of "LlamaForCausalLM".
+// A class with a head, of the base model's: "LlamaModel" is a part of "LlamaForCausalLM", as is what "LlamaForSequenceClassification" has
+// a head for scores on.
 [[nodiscard]] std::string class_with_head(const std::string& name);
 // The configuration of the text model within one that reads images or sound too; none for others. What is around it counts for it where it
 // is about the whole: the head, and how weights are quantized.

@@ -97,6 +97,8 @@ constexpr std::array kSharedTensors = {
     TensorRow{"model.norm.bias", "output_norm.bias"},
     TensorRow{"lm_head.weight", "output.weight"},
     TensorRow{"lm_head.bias", "output.bias"},
+    TensorRow{"score.weight", "cls.output.weight"},
+    TensorRow{"score.bias", "cls.output.bias"},
     TensorRow{"model.layers.{}.input_layernorm.weight", "blk.{}.attn_norm.weight"},
     TensorRow{"model.layers.{}.input_layernorm.bias", "blk.{}.attn_norm.bias"},
     TensorRow{"model.layers.{}.post_attention_layernorm.weight", "blk.{}.ffn_norm.weight"},
@@ -130,10 +132,10 @@ struct Pattern {
   std::vector<std::string> numbers;  // as many as there are
 };
 
-Pattern pattern_of(std::string_view name) {
+Pattern pattern_of(std::string_view name, size_t most = 2) {
   Pattern pattern;
   size_t copied = 0;
-  for (size_t dot = name.find('.'); dot != std::string_view::npos && pattern.numbers.size() < 2; dot = name.find('.', dot + 1)) {
+  for (size_t dot = name.find('.'); dot != std::string_view::npos && pattern.numbers.size() < most; dot = name.find('.', dot + 1)) {
     const size_t end = name.find('.', dot + 1);
     if (end == std::string_view::npos) break;
     const std::string_view piece = name.substr(dot + 1, end - dot - 1);
@@ -169,8 +171,10 @@ constexpr std::string_view kEmbedding = "token_embd.weight";
 
 const TensorRow* find_row(const HuggingFaceForm& form, std::string_view name) {
   const Pattern pattern = pattern_of(name);
-  const TensorRow* row = find_row(form.tensors, pattern.text);
-  return row != nullptr ? row : find_row(kSharedTensors, pattern.text);
+  if (const TensorRow* row = find_row(form.tensors, pattern.text)) return row;
+  // T5's second number says what a part of the layer is.
+  if (const TensorRow* row = find_row(form.tensors, pattern_of(name, 1).text)) return row;
+  return find_row(kSharedTensors, pattern.text);
 }
 
 // Of the base model, whose tensors have it in a model with a head: "model.", "transformer.".
@@ -242,7 +246,8 @@ CanonicalTensor canonical_tensor(std::string_view stored, const HuggingFaceForm&
   if (row == nullptr) return {.name = std::string(stored), .second = {}};
   const Pattern pattern = pattern_of(name);
   CanonicalTensor tensor{.name = with_layer(row->canonical, pattern), .second = with_layer(row->second, pattern), .form = row->form};
-  if (pattern.numbers.size() > 1) tensor.expert = std::stoll(pattern.numbers[1]);
+  const bool has_two = row->stored.find("{}", row->stored.find("{}") + 2) != std::string_view::npos;
+  if (pattern.numbers.size() > 1 && has_two) tensor.expert = std::stoll(pattern.numbers[1]);
   // A stack of the whole model.
   if (pattern.numbers.size() == 1 && row->canonical.find("{}") == std::string_view::npos) tensor.expert = std::stoll(pattern.numbers[0]);
   return tensor;

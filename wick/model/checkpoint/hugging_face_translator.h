@@ -63,6 +63,8 @@ class ConfigTranslator {
   void check_text(const ConfigRow& row, const Json& value) const;
   void read_flags();
   void add_values_of_class();
+  // The labels of a class with a head for them.
+  void add_classifier();
   // Those of transformers, where they are not Wick's.
   void add_defaults();
   [[nodiscard]] bool has(std::string_view canonical) const { return result_.origins.contains(canonical_key(canonical)); }

@@ -1,7 +1,12 @@
 #include "wick/model/checkpoint/sentence_transformers.h"
 
+#include <fmt/format.h>
+
 #include <array>
+#include <deque>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -10,6 +15,7 @@
 #include "wick/base/json.h"
 #include "wick/base/mapped_file.h"
 #include "wick/formats/printable.h"
+#include "wick/formats/sharded_safetensors.h"
 #include "wick/model/architectures/architecture.h"
 #include "wick/model/checkpoint/pooling.h"
 
@@ -96,6 +102,85 @@ void add_pooling(Checkpoint::Folder& folder, Pooling pooling, const std::string&
   }
 }
 
+using Texts = std::deque<std::string>;
+
+// The folder's values, with texts that live as long as they do.
+std::shared_ptr<Texts> add_texts(Checkpoint::Folder& folder) {
+  struct Both {
+    std::shared_ptr<const void> before;
+    Texts texts;
+  };
+  const auto both = std::make_shared<Both>(Both{folder.values, {}});
+  folder.values = both;
+  return {both, &both->texts};
+}
+
+void add_text(Checkpoint::Folder& folder, const std::string& name, std::string_view text, const std::string& origin) {
+  const std::string key = std::string(folder.architecture->name) + "." + name;
+  folder.origins[key] = origin;
+  folder.metadata.emplace_back(key, GgufValue{text});
+}
+
+// A Dense module as the tensors "dense_N" and its activation.
+void add_dense(Checkpoint::Folder& folder, const std::filesystem::path& module, int number) {
+  const Json config = read_json(module / "config.json");
+  const std::string origin = module.filename().string() + "/config.json: activation_function";
+  std::string activation = "Identity";
+  if (config.is_object() && config.contains("activation_function") && config["activation_function"].is_string()) {
+    activation = config["activation_function"].get<std::string>();
+    activation = activation.substr(activation.find_last_of('.') + 1);
+  }
+  const std::string name = fmt::format("dense_{}", number);
+  add_text(folder, name + "_activation", add_texts(folder)->emplace_back(std::move(activation)), origin);
+  const ShardedSafetensors stored = ShardedSafetensors::open(module);
+  stored.require_all();
+  for (const SafetensorsTensor& tensor : stored.tensors()) {
+    const bool weight = tensor.name == "linear.weight";
+    if (!weight && tensor.name != "linear.bias") {
+      fail(ErrorCode::unsupported, "{}: tensor {} is not supported; a Dense module has linear.weight and linear.bias", module.string(),
+           printable(tensor.name));
+    }
+    folder.tensors.push_back({.name = name + (weight ? ".weight" : ".bias"),
+                              .stored = module.filename().string() + "/" + tensor.name,
+                              .dtype = tensor.dtype,
+                              .shape = tensor.shape,
+                              .data = tensor.data,
+                              .file = tensor.file,
+                              .owner = tensor.file});
+  }
+}
+
+GgufArray array_of(std::vector<std::string_view> texts) {
+  return {.element_type = GgufType::string, .size = texts.size(), .packed = {}, .strings = std::move(texts), .arrays = {}};
+}
+
+// "config_sentence_transformers.json": the texts that come before a query or a document.
+void add_prompts(Checkpoint::Folder& folder) {
+  constexpr const char* kFile = "config_sentence_transformers.json";
+  const std::filesystem::path path = folder.path / kFile;
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return;
+  const Json config = read_json(path);
+  if (!config.is_object()) fail(ErrorCode::corrupt_file, "{}: not a JSON object; download the file again", path.string());
+  const auto prompts = config.find("prompts");
+  if (prompts == config.end() || !prompts->is_object()) return;
+  const std::shared_ptr<Texts> texts = add_texts(folder);
+  std::vector<std::string_view> names, values;
+  for (const auto& [name, prompt] : prompts->items()) {
+    if (!prompt.is_string() || prompt.get_ref<const std::string&>().empty()) continue;
+    names.emplace_back(texts->emplace_back(name));
+    values.emplace_back(texts->emplace_back(prompt.get<std::string>()));
+  }
+  if (names.empty()) return;
+  const std::string prefix = std::string(folder.architecture->name) + ".", origin = std::string(kFile) + ": prompts";
+  folder.origins[prefix + "prompt_names"] = folder.origins[prefix + "prompt_texts"] = origin;
+  folder.metadata.emplace_back(prefix + "prompt_names", GgufValue{array_of(std::move(names))});
+  folder.metadata.emplace_back(prefix + "prompt_texts", GgufValue{array_of(std::move(values))});
+  const auto by_default = config.find("default_prompt_name");
+  if (by_default == config.end() || !by_default->is_string()) return;
+  add_text(folder, "default_prompt", texts->emplace_back(by_default->get<std::string>()), std::string(kFile) + ": default_prompt_name");
+}
+
 }  // namespace
 
 bool is_sentence_transformer(const std::filesystem::path& folder) {
@@ -108,12 +193,14 @@ void add_sentence_transformers(Checkpoint::Folder& folder) {
   const std::filesystem::path path = folder.path / kModules;
   const Json modules = read_json(path);
   if (!modules.is_array()) fail(ErrorCode::corrupt_file, "{}: not a list of modules; download the file again", path.string());
+  add_prompts(folder);
+  int last_dense = 1;
   for (const Json& module : modules) {
     const std::string type = module.is_object() ? type_of(module) : std::string();
     // The model itself, and vectors of length 1, which embeddings are anyway.
     if (type == "Transformer" || type == "Normalize") continue;
-    if (type != "Pooling") {
-      fail(ErrorCode::unsupported, "{}: a module of type {} is not supported; this version knows Transformer, Pooling and Normalize",
+    if (type != "Pooling" && type != "Dense") {
+      fail(ErrorCode::unsupported, "{}: a module of type {} is not supported; this version knows Transformer, Pooling, Dense and Normalize",
            path.string(), printable(type));
     }
     const auto folder_name = module.find("path");
@@ -123,6 +210,10 @@ void add_sentence_transformers(Checkpoint::Folder& folder) {
            printable(name));
     }
     const std::filesystem::path file = folder.path / name / "config.json";
+    if (type == "Dense") {
+      add_dense(folder, folder.path / name, ++last_dense);
+      continue;
+    }
     add_pooling(folder, read_mode(read_json(file), file.string()), name + "/config.json: pooling_mode");
   }
 }

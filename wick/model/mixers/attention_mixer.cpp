@@ -57,6 +57,7 @@ class AttentionMixer final : public Mixer {
   std::optional<Norm> sub_norm_;
   std::optional<Tensor> rotated_norm_;  // of queries and keys together, after RoPE
   AttentionBiases biases_;
+  std::unique_ptr<ScoreBias> own_bias_;
   bool scaled_ = false;  // one of the projections
 };
 
@@ -89,6 +90,15 @@ Tensor near_mask(const StepInputs& step, const AttentionSpec& spec) {
   const Tensor zero = Tensor::zeros(Shape(), DType::f32, device);
   const Tensor hidden = Tensor::full(Shape(), -std::numeric_limits<double>::infinity(), DType::f32, device);
   return near.where_cond(zero, hidden).unsqueeze(0).broadcast_to({spec.heads, tokens, step.longest});
+}
+
+// ALiBi in both directions: -slope · distance, [heads, tokens, positions].
+Tensor distance_mask(const StepInputs& step, const Tensor& slopes) {
+  const Device& device = step.positions.device();
+  const int64_t tokens = step.positions.dim(0);
+  const Tensor own = step.positions.to_dtype(DType::f32).reshape({tokens, 1});
+  const Tensor others = Tensor::arange(0, static_cast<double>(step.longest), DType::f32, device).reshape({1, step.longest});
+  return (own - others).abs().unsqueeze(0) * (slopes * -1.0).reshape({slopes.dim(0), 1, 1});
 }
 
 AttentionMixer::AttentionMixer(const AttentionSpec& spec, WeightReader& weights, const MixerPlace& place)
@@ -137,6 +147,7 @@ AttentionMixer::AttentionMixer(const AttentionSpec& spec, WeightReader& weights,
   if (spec.normalizes_values) unit_weight_ = Tensor::ones({spec.head_dim}, DType::f32, weights.device());
   if (spec.sinks) biases_.sinks = weights.vector(prefix + "attn_sinks.weight", spec.heads);
   if (spec.alibi != 0) biases_.slopes = alibi_slopes(spec.heads, spec.alibi, weights.device());
+  if (spec.own_bias) own_bias_ = spec.own_bias->build(weights, place.layer);
   if (spec.sub_norm) sub_norm_.emplace(*spec.sub_norm, weights, prefix, query_width);
   scaled_ = query_.scale != 1 || key_.scale != 1 || value_.scale != 1;
 }
@@ -196,9 +207,16 @@ Tensor AttentionMixer::heads_of(const std::vector<Tensor>& qkv, const MixerConte
                          .precise = context.linear.precise,
                          .deterministic = context.linear.deterministic};
   params.causal = spec_.causal;
-  if (!spec_.causal && spec_.retention.kind == Retention::Kind::window) {
+  const bool is_near = !spec_.causal && spec_.retention.kind == Retention::Kind::window;
+  const bool is_symmetric = !spec_.causal && biases_.slopes;
+  if (is_near || is_symmetric || spec_.relative_bias || own_bias_) {
+    const StepInputs& step = context.places.step;
     AttentionBiases biases = biases_;
-    biases.mask = near_mask(context.places.step, spec_);
+    const auto add = [&](const Tensor& mask) { biases.mask = biases.mask ? *biases.mask + mask : mask; };
+    if (spec_.relative_bias) add(*step.relative_bias);
+    if (is_symmetric) add(distance_mask(step, *std::exchange(biases.slopes, std::nullopt)));
+    if (is_near) add(near_mask(step, spec_));
+    if (own_bias_) add(own_bias_->of(query, by_head(qkv[1], spec_.kv_heads, key_norm_), step));
     return finished(attention(query, keys, values, group.plan, params, biases), gate);
   }
   if (spec_.retention.kind == Retention::Kind::window) params.window = spec_.retention.size;

@@ -74,6 +74,17 @@ class Mixer {
   [[nodiscard]] virtual std::vector<ScaledMatrix*> adaptable() { return {}; }
 };
 
+class ScoreBias {
+ public:
+  ScoreBias() = default;
+  virtual ~ScoreBias() = default;
+  ScoreBias(const ScoreBias&) = delete;
+  ScoreBias& operator=(const ScoreBias&) = delete;
+
+  // The addition to the scores of queries and keys, f32 [rows, heads, head_dim]: f32 [heads, rows, step.longest].
+  [[nodiscard]] virtual Tensor of(const Tensor& query, const Tensor& key, const StepInputs& step) const = 0;
+};
+
 class Norm {
  public:
   // `prefix`: "blk.3." or nothing.

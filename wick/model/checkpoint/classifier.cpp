@@ -1,0 +1,40 @@
+#include "wick/model/checkpoint/classifier.h"
+
+#include "wick/base/fail.h"
+#include "wick/formats/printable.h"
+#include "wick/model/checkpoint/checkpoint.h"
+
+namespace wick {
+
+Classifier read_classifier(const Checkpoint& checkpoint, std::string_view architecture, int64_t rows) {
+  const std::string prefix = std::string(architecture) + ".classifier.";
+  Classifier classifier;
+  const std::string labels_key = prefix + "output_labels";
+  if (const GgufArray* labels = checkpoint.find_array(labels_key)) {
+    for (const std::string_view label : labels->strings) classifier.labels.push_back(printable_name(label));
+    if (labels->element_type != GgufType::string || std::ssize(classifier.labels) != rows) {
+      fail(ErrorCode::corrupt_file, "{}: {} has {} labels, and the head that scores them, cls.output.weight, has {} rows",
+           checkpoint.name(), checkpoint.where(labels_key), labels->size, rows);
+    }
+  } else {
+    for (int64_t label = 0; label < rows; ++label) classifier.labels.push_back("LABEL_" + std::to_string(label));
+  }
+  classifier.problem = rows == 1 ? Classifier::Problem::multi_label : Classifier::Problem::single_label;
+  const std::string problem_key = prefix + "problem_type";
+  const auto problem = checkpoint.find_string(problem_key);
+  if (!problem) return classifier;
+  if (*problem == "single_label_classification") {
+    classifier.problem = Classifier::Problem::single_label;
+  } else if (*problem == "multi_label_classification") {
+    classifier.problem = Classifier::Problem::multi_label;
+  } else if (*problem == "regression") {
+    classifier.problem = Classifier::Problem::regression;
+  } else {
+    fail(ErrorCode::unsupported,
+         "{}: {} = {} is not supported; this version knows single_label_classification, multi_label_classification and regression",
+         checkpoint.name(), checkpoint.where(problem_key), printable(*problem));
+  }
+  return classifier;
+}
+
+}  // namespace wick
