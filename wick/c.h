@@ -132,6 +132,8 @@ WICK_C_API size_t wick_answer_calls(const wick_answer* answer);
 WICK_C_API const char* wick_answer_call_name(const wick_answer* answer, size_t index);
 WICK_C_API const char* wick_answer_call_arguments(const wick_answer* answer, size_t index);
 
+// Scores of `count` documents by a query, with a reranker, in their order. WICK_INVALID_ARGUMENT for another model.
+WICK_C_API wick_status wick_rerank(wick_model* model, const char* query, const char* const* documents, size_t count, float* scores);
 // The mean of a text's hidden states, not normalized: *count numbers (the model's width), of which at most `capacity` are written.
 WICK_C_API wick_status wick_embed(wick_model* model, const char* text, float* embedding, size_t capacity, size_t* count);
 

@@ -19,7 +19,9 @@
 #include "array.h"
 #include "tokenizer.h"
 #include "wick/engine/engine.h"
+#include "wick/engine/label_scores.h"
 #include "wick/engine/model_sampling.h"
+#include "wick/engine/prompt.h"
 #include "wick/model/language_model.h"
 #include "wick/model/shared_placement.h"
 #include "wick/text/grammar/token_constraint.h"
@@ -198,6 +200,10 @@ wick::Request request_of(const nb::dict& from, const wick::SamplingParams& own) 
   take(from, "priority", request.priority);
   take(from, "user", request.user);
   take(from, "cache_prompt", request.cache_prompt);
+  take(from, "second", request.second);
+  bool truncate = false;
+  take(from, "truncate", truncate);
+  if (truncate) request.truncation = wick::Truncation::end;
   bool embed = false;
   take(from, "embed", embed);
   if (embed) request.task = wick::Request::Task::embed;
@@ -340,6 +346,12 @@ nb::dict info_of(const Model& model) {
   dict["layers"] = info.layers;
   dict["parameters"] = info.parameters;
   dict["file_bytes"] = info.file_bytes;
+  nb::dict prompts;
+  for (const auto& [name, text] : info.prompts.all) prompts[nb::str(name.c_str())] = text;
+  dict["prompts"] = prompts;
+  dict["default_prompt"] = info.prompts.by_default;
+  dict["labels"] = info.classifier ? info.classifier->labels : std::vector<std::string>();
+  dict["classifies_tokens"] = info.classifier && info.classifier->of_tokens;
   nb::dict sampling;
   sampling["temperature"] = model.sampling.temperature;
   sampling["top_k"] = model.sampling.top_k;
@@ -409,6 +421,44 @@ void bind_model(nb::module_& module) {
             return unlocked([&] { return loaded->engine.encode_prompt(text, parse_special); });
           },
           nb::arg("text"), nb::arg("parse_special"))
+      .def(
+          "encode_text",
+          [](const Model& self, const std::string& text) {
+            const std::shared_ptr<Loaded> loaded = self.running();
+            return unlocked([&] { return wick::encode_embedded(*self.tokenizer, loaded->language_model->info().name, text); });
+          },
+          nb::arg("text"))
+      .def(
+          "encode_pair",
+          [](const Model& self, const std::string& first, const std::string& second) {
+            wick::TextPair pair = unlocked([&] { return wick::encode_pair(*self.tokenizer, first, second); });
+            return nb::make_tuple(std::move(pair.tokens), pair.second);
+          },
+          nb::arg("first"), nb::arg("second"))
+      .def(
+          "is_special", [](const Model& self, TokenId token) { return self.tokenizer->is_special(token); }, nb::arg("token"))
+      .def("require_reranker",
+           [](const Model& self) {
+             const wick::EngineInfo info = self.running()->engine.info();
+             wick::require_reranker(info.model, info.pooling, info.classifier);
+           })
+      .def("require_classifier",
+           [](const Model& self) {
+             const wick::EngineInfo info = self.running()->engine.info();
+             wick::require_classifier(info.model, info.pooling, info.classifier);
+           })
+      .def(
+          "pair_score",
+          [](const Model& self, const std::vector<float>& results) {
+            return wick::pair_score(self.running()->engine.info().classifier, results);
+          },
+          nb::arg("results"))
+      .def(
+          "label_scores",
+          [](const Model& self, const std::vector<float>& results) {
+            return wick::label_scores(*self.running()->engine.info().classifier, results);
+          },
+          nb::arg("results"))
       .def(
           "constrain",
           [](Model& self, const std::string& kind, const std::string& text, const std::vector<std::string>& choices) {

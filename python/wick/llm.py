@@ -22,7 +22,10 @@ from typing import Any, Literal, overload
 from . import _wick
 from ._wick import ChatTemplate, Device, DType, Tensor, Tokenizer
 
-__all__ = ["ChatAnswer", "ChatStream", "Generation", "Logprob", "Model", "Piece", "TextStream", "ToolCall", "Usage", "load"]
+__all__ = ["ChatAnswer", "ChatStream", "Embeddings", "Generation", "Logprob", "Model", "Piece", "TextStream", "ToolCall", "Usage", "load"]
+
+
+_AT_ONCE = 64  # texts that wait for the engine
 
 
 @dataclass(frozen=True)
@@ -506,22 +509,94 @@ class Model:
 
     # --- Embeddings and sessions ---
 
-    def embed(self, texts: str | Sequence[str], *, normalize: bool = True) -> Tensor:
-        """The mean of each text's hidden states: f32 [width] for a text, [texts, width] for a list; of length 1 with normalize."""
+    def embed(self, texts: str | Sequence[str], *, normalize: bool = True, dimensions: int | None = None, prompt_name: str | None = None,
+              truncate: bool = False) -> Tensor:
+        """Vectors of texts, pooled as the model's file says, or as the mean: f32 [width] for a text, [texts, width] for a list.
+
+        normalize: of length 1. dimensions: so many first numbers, of a model that was trained for it. prompt_name: the model's prompt that
+        comes before each text, such as "query" (info["prompts"]). truncate: cuts texts that are too long.
+        """
         several = not isinstance(texts, str)
-        streams = [_wick._submit(self._model, {"prompt": text, "embed": True}) for text in _texts("embed", texts if several else [texts])]
+        width = self.info["width"]
+        if dimensions is not None and not 1 <= dimensions <= width:
+            raise ValueError(f"embed: dimensions={dimensions}: the vectors have {width} numbers")
+        prompt = self._prompt(prompt_name)
+        requests = [{"prompt": prompt + text, "embed": True, "truncate": truncate}
+                    for text in _texts("embed", texts if several else [texts])]
         rows = []
-        for stream in streams:
-            while (event := stream.next()) is not None:
-                if event[0] == "finish":
-                    row: Tensor | None = event[8]
-                    if row is None:
-                        raise ValueError("embed: the model was closed before the text was read")
-                    length = math.sqrt((row * row).sum().item())
-                    rows.append(row / length if normalize and length > 0 else row)
+        for row in self._results("embed", requests):
+            if dimensions is not None:
+                row = row[:dimensions]
+            length = math.sqrt((row * row).sum().item())
+            rows.append(row / length if normalize and length > 0 else row)
         if not several:
             return rows[0]
-        return _wick.stack(rows) if rows else _wick.zeros((0, self.info["width"]))
+        return _wick.stack(rows) if rows else _wick.zeros((0, dimensions or width))
+
+    def encode(self, sentences: str | Sequence[str], *, prompt_name: str | None = None, prompt: str | None = None,
+               normalize_embeddings: bool = True, truncate_dim: int | None = None) -> Any:
+        """embed for code that is written for a SentenceTransformer: a NumPy array; texts that are too long are cut."""
+        if prompt is not None:
+            several = not isinstance(sentences, str)
+            texts = [prompt + text for text in _texts("encode", sentences if several else [sentences])]
+            array = self.embed(texts, normalize=normalize_embeddings, dimensions=truncate_dim, prompt_name="", truncate=True).numpy()
+            return array if several else array[0]
+        vectors = self.embed(sentences, normalize=normalize_embeddings, dimensions=truncate_dim, prompt_name=prompt_name, truncate=True)
+        return vectors.numpy()
+
+    def embeddings(self, *, query_prompt: str | None = None, document_prompt: str | None = None) -> Embeddings:
+        """An embedding object as LangChain and LlamaIndex call it; the prompts are those of info["prompts"], by name."""
+        return Embeddings(self, query_prompt, document_prompt)
+
+    def rerank(self, query: str, documents: Sequence[str], *, top_n: int | None = None, truncate: bool = False) -> list[tuple[int, float]]:
+        """The numbers of the documents and their scores by the query, the best first: of a reranker."""
+        self._model.require_reranker()
+        pairs = [self._model.encode_pair(query, text) for text in _texts("rerank", documents)]
+        requests = [{"tokens": tokens, "second": second, "embed": True, "truncate": truncate} for tokens, second in pairs]
+        scores = [self._model.pair_score(row.tolist()) for row in self._results("rerank", requests)]
+        return sorted(enumerate(scores), key=lambda pair: -pair[1])[:top_n]
+
+    def classify(self, texts: str | Sequence[str], *, truncate: bool = False) -> Any:
+        """The scores of the labels of each text, {label: score}; of a classifier of tokens, a list of (token, label, score) for each text.
+
+        One result for a text, and a list of them for a list.
+        """
+        self._model.require_classifier()
+        several = not isinstance(texts, str)
+        info = self.info
+        labels, made = info["labels"], []
+        tokens = [self._model.encode_text(text) for text in _texts("classify", texts if several else [texts])]
+        requests = [{"tokens": each, "embed": True, "truncate": truncate} for each in tokens]
+        for own, row in zip(tokens, self._results("classify", requests)):
+            numbers = row.tolist()
+            if not info["classifies_tokens"]:
+                made.append(dict(zip(labels, self._model.label_scores(numbers))))
+                continue
+            rows = [self._model.label_scores(numbers[at:at + len(labels)]) for at in range(0, len(numbers), len(labels))]
+            best = [max(range(len(labels)), key=scores.__getitem__) for scores in rows]
+            made.append([(self.tokenizer.token_text(token), labels[label], scores[label])
+                         for token, label, scores in zip(own, best, rows) if not self._model.is_special(token)])
+        return made if several else made[0]
+
+    def _prompt(self, name: str | None) -> str:
+        info = self.info
+        wanted = info["default_prompt"] if name is None else name
+        if not wanted:
+            return ""
+        if wanted not in info["prompts"]:
+            raise ValueError(f"the model has no prompt {wanted!r}; it has {', '.join(info['prompts']) or 'none'}")
+        return str(info["prompts"][wanted])
+
+    def _results(self, name: str, requests: Sequence[Mapping[str, Any]]) -> Iterator[Tensor]:
+        # No more at once than the queue takes.
+        for first in range(0, len(requests), _AT_ONCE):
+            streams = [_wick._submit(self._model, dict(request)) for request in requests[first:first + _AT_ONCE]]
+            for stream in streams:
+                while (event := stream.next()) is not None:
+                    if event[0] == "finish":
+                        if event[8] is None:
+                            raise ValueError(f"{name}: the model was closed before the text was read")
+                        yield event[8]
 
     def add_adapter(self, name: str, path: str | os.PathLike[str], *, scale: float = 1.0) -> None:
         """Adds a low-rank adapter (LoRA), a GGUF file or a PEFT folder, under a name that requests may give as `adapters`.
@@ -552,6 +627,33 @@ class Model:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+class Embeddings:
+    """Vectors of queries and documents by the methods that LangChain and LlamaIndex call."""
+
+    def __init__(self, model: Model, query_prompt: str | None = None, document_prompt: str | None = None) -> None:
+        self.model = model
+        self._query, self._document = query_prompt, document_prompt
+
+    def embed_query(self, text: str) -> list[float]:
+        return typing.cast("list[float]", self.model.embed(text, prompt_name=self._query).tolist())
+
+    def embed_documents(self, texts: Sequence[str]) -> list[list[float]]:
+        return typing.cast("list[list[float]]", self.model.embed(list(texts), prompt_name=self._document).tolist())
+
+    async def aembed_query(self, text: str) -> list[float]:
+        return await asyncio.to_thread(self.embed_query, text)
+
+    async def aembed_documents(self, texts: Sequence[str]) -> list[list[float]]:
+        return await asyncio.to_thread(self.embed_documents, texts)
+
+    get_query_embedding = embed_query
+    aget_query_embedding = aembed_query
+    get_text_embedding_batch = embed_documents
+
+    def get_text_embedding(self, text: str) -> list[float]:
+        return self.embed_documents([text])[0]
 
 
 def _close(model: _wick._Model) -> None:

@@ -3,13 +3,17 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <span>
+#include <utility>
 #include <variant>
 
 #include "wick/base/fail.h"
 #include "wick/c/guard.h"
 #include "wick/c/options.h"
 #include "wick/engine/engine.h"
+#include "wick/engine/label_scores.h"
 #include "wick/engine/model_sampling.h"
+#include "wick/engine/prompt.h"
 #include "wick/engine/sampling.h"
 #include "wick/model/shared_placement.h"
 #include "wick/text/chat/call_detection.h"
@@ -189,14 +193,32 @@ std::unique_ptr<wick_answer> chat(wick_model& model, const Conversation& convers
   return answer;
 }
 
-std::vector<float> embed(wick_model& model, const char* text) {
-  Stream stream = model.engine.submit({.task = Request::Task::embed, .prompt = text});
+std::vector<float> read_embedding(Stream stream) {
   std::vector<float> embedding;
   while (const std::optional<StreamEvent> event = stream.next()) {
     if (const auto* finish = std::get_if<FinishEvent>(&*event)) embedding = finish->embedding;
     if (const auto* error = std::get_if<ErrorEvent>(&*event)) throw error->error();
   }
   return embedding;
+}
+
+std::vector<float> embed(wick_model& model, const char* text) {
+  return read_embedding(model.engine.submit({.task = Request::Task::embed, .prompt = text}));
+}
+
+void rerank(wick_model& model, const char* query, std::span<const char* const> documents, float* scores) {
+  const EngineInfo info = model.engine.info();
+  require_reranker(info.model, info.pooling, info.classifier);
+  // No more at once than the engine's queue takes, beside those of other threads.
+  const auto most = static_cast<size_t>(std::clamp<int64_t>(info.queue / 4, 1, 64));
+  for (size_t first = 0; first < documents.size(); first += most) {
+    std::vector<Stream> streams;
+    for (const char* document : documents.subspan(first, std::min(most, documents.size() - first))) {
+      TextPair pair = encode_pair(*model.tokenizer, query, document);
+      streams.push_back(model.engine.submit({.task = Request::Task::embed, .tokens = std::move(pair.tokens), .second = pair.second}));
+    }
+    for (Stream& stream : streams) *scores++ = pair_score(info.classifier, read_embedding(std::move(stream)));
+  }
 }
 
 std::optional<int64_t> number_of(const EngineInfo& info, std::string_view name) {
@@ -341,6 +363,18 @@ wick_status wick_embed(wick_model* model, const char* text, float* embedding, si
     wick::c::need(text, "wick_embed", "text");
     wick::c::need(count, "wick_embed", "count");
     wick::c::hand_out(wick::c::embed(*model, text), embedding, capacity, count);
+  });
+}
+
+wick_status wick_rerank(wick_model* model, const char* query, const char* const* documents, size_t count, float* scores) {
+  return wick::c::guarded([&] {
+    wick::c::need(model, "wick_rerank", "model");
+    wick::c::need(query, "wick_rerank", "query");
+    if (count == 0) return;
+    wick::c::need(documents, "wick_rerank", "documents");
+    wick::c::need(scores, "wick_rerank", "scores");
+    for (size_t index = 0; index < count; ++index) wick::c::need(documents[index], "wick_rerank", "documents");
+    wick::c::rerank(*model, query, {documents, count}, scores);
   });
 }
 
