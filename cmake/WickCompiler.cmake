@@ -1,3 +1,11 @@
+# The oldest compilers with what is used of C++20: std::source_location above all, which Debian 12's clang 14 lacks.
+set(WICK_OLDEST_GNU 12)
+set(WICK_OLDEST_Clang 16)
+set(WICK_OLDEST_AppleClang 15)
+if(WICK_OLDEST_${CMAKE_CXX_COMPILER_ID} AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS WICK_OLDEST_${CMAKE_CXX_COMPILER_ID})
+  message(FATAL_ERROR "Wick needs GCC ${WICK_OLDEST_GNU}, clang ${WICK_OLDEST_Clang} or Apple's clang ${WICK_OLDEST_AppleClang}, or a newer one; "
+                      "${CMAKE_CXX_COMPILER} is ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}. Choose another by -DCMAKE_CXX_COMPILER=g++-12.")
+endif()
 # The flags that every room is compiled with.
 add_library(wick_compiler INTERFACE)
 target_compile_options(wick_compiler INTERFACE -Wall -Wextra -Wpedantic $<$<BOOL:${WICK_WERROR}>:-Werror>)

@@ -115,8 +115,13 @@ function(wick_install_pkg_config)
   install(TARGETS wick_only_cpu ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
   set(WICK_PC_CONTENT ", with the CPU backend")
   set(WICK_PC_REQUIRES "Requires: fmt zlib libpng libturbojpeg libutf8proc libpcre2-8")
-  # A shared library that is linked with these exports nothing of theirs.
-  set(WICK_PC_LINK "Libs: -L\${libdir} -Wl,--exclude-libs,${archives} -Wl,--start-group ${static} -Wl,--end-group -pthread")
+  # A shared library that is linked with these exports nothing of theirs. A C compiler that links needs C++'s library named.
+  set(runtime -lstdc++)
+  if(APPLE)
+    set(runtime -lc++)
+  endif()
+  set(WICK_PC_LINK
+      "Libs: -L\${libdir} -Wl,--exclude-libs,${archives} -Wl,--start-group ${static} -Wl,--end-group ${runtime} -lm -pthread")
   configure_file(cmake/wick.pc.in ${PROJECT_BINARY_DIR}/wick-static.pc @ONLY)
   if(TARGET wick_shared)
     set(WICK_PC_CONTENT "")
