@@ -73,6 +73,12 @@ class AgreementAnalysis {
           variable = assigned;
           break;
         }
+        case StatementKind::tile_get: {
+          Agreement& variable = variables_[statement.source];
+          changed_ = changed_ || variable != Agreement::lane;
+          variable = Agreement::lane;
+          break;
+        }
         default: break;
       }
     }

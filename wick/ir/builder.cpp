@@ -180,6 +180,7 @@ void KernelBuilder::append(Statement statement) {
   switch (statement.kind) {
     case StatementKind::variable:
     case StatementKind::assign: ++variable_epochs_[statement.slot]; break;
+    case StatementKind::tile_get: ++variable_epochs_[statement.source]; break;
     case StatementKind::store:
     case StatementKind::atomic: ++(statement.space == Space::buffer ? buffer_epochs_ : shared_epochs_)[statement.slot]; break;
     case StatementKind::tile_store: ++(statement.space == Space::buffer ? buffer_epochs_ : shared_epochs_)[statement.source]; break;
@@ -262,14 +263,23 @@ void KernelBuilder::tile_fill(uint32_t tile, const Operand& value) {
 }
 
 void KernelBuilder::tile_set(uint32_t tile, std::initializer_list<Value> words) {
+  WICK_ASSERT(words.size() > 0);
   Node vector;
   vector.op = Op::vector;
-  vector.type = Type::u32;
+  vector.type = words.begin()->type();
   vector.lanes = static_cast<uint8_t>(words.size());
   std::transform(words.begin(), words.end(), vector.operands.begin(), [](const Value& word) { return word.id(); });
   Statement statement = statement_of(StatementKind::tile_set);
   statement.slot = tile;
   statement.operands[0] = intern(vector).id();
+  append(std::move(statement));
+}
+
+void KernelBuilder::tile_get(const Variable& target, uint32_t tile, uint32_t element) {
+  Statement statement = statement_of(StatementKind::tile_get);
+  statement.slot = tile;
+  statement.source = target.slot();
+  statement.left = element;
   append(std::move(statement));
 }
 

@@ -50,6 +50,7 @@ class Variable {
   operator Value() const;  // NOLINT: a variable is its value
   Variable& operator=(const Value& value);
   Variable& operator=(const Variable& other) { return *this = Value(other); }  // NOLINT: assigns the value, also its own
+  [[nodiscard]] uint32_t slot() const noexcept { return slot_; }
 
  private:
   KernelBuilder* builder_;
@@ -181,6 +182,7 @@ class KernelBuilder {
 
   void tile_fill(uint32_t tile, const Operand& value);
   void tile_set(uint32_t tile, std::initializer_list<Value> words);
+  void tile_get(const Variable& target, uint32_t tile, uint32_t element);
   void tile_load(uint32_t tile, Memory memory, const Operand& first, const Operand& row_stride);
   void tile_multiply(uint32_t accumulator, uint32_t left, uint32_t right);
   void tile_scale(uint32_t accumulator, uint32_t factors);

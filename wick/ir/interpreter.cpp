@@ -197,6 +197,7 @@ class Interpreter {
         return;
       case StatementKind::tile_fill:
       case StatementKind::tile_set:
+      case StatementKind::tile_get:
       case StatementKind::tile_load:
       case StatementKind::tile_multiply:
       case StatementKind::tile_scale:
@@ -370,6 +371,11 @@ class Interpreter {
       std::fill(tile.begin(), tile.end(), std::bit_cast<float>(static_cast<uint32_t>(value(statement.operands[0])[lane])));
     } else if (statement.kind == StatementKind::tile_set) {
       set_tile(statement, shape, tile, lane);
+    } else if (statement.kind == StatementKind::tile_get) {
+      for (uint32_t i = 0; i < kLaneTileLanes; ++i) {
+        const LaneTilePlace place = lane_sum_place(i, statement.left);
+        variables_[statement.source][lane + i] = std::bit_cast<uint32_t>(tile[std::size_t{place.row} * shape.columns + place.column]);
+      }
     } else if (statement.kind == StatementKind::tile_multiply) {
       const std::vector<float>&left = tiles_[statement.left][subgroup], &right = tiles_[statement.right][subgroup];
       const uint32_t inner = kernel_.tiles[statement.left].columns;
@@ -392,6 +398,12 @@ class Interpreter {
       const std::span<const Bits> values =
           words.op == Op::vector ? value(words.operands[part]) : value(statement.operands[0]).subspan(std::size_t{part} * lanes_, lanes_);
       for (uint32_t lane = 0; lane < kLaneTileLanes; ++lane) {
+        if (shape.role == TileRole::accumulator) {
+          const LaneTilePlace place = lane_sum_place(lane, part);
+          tile[std::size_t{place.row} * shape.columns + place.column] =
+              std::bit_cast<float>(static_cast<uint32_t>(values[first_lane + lane]));
+          continue;
+        }
         for (uint32_t half = 0; half < 2; ++half) {
           const LaneTilePlace place = lane_tile_place(shape.role, lane, part, half);
           tile[std::size_t{place.row} * shape.columns + place.column] =

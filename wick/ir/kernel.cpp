@@ -57,9 +57,9 @@ std::string_view to_string(Op op) noexcept {
 }
 
 std::string_view to_string(StatementKind kind) noexcept {
-  constexpr static std::array<std::string_view, 16> kNames{"comment",   "let",           "variable",   "assign",    "store",     "atomic",
-                                                           "loop",      "when",          "end",        "barrier",   "tile_fill", "tile_set",
-                                                           "tile_load", "tile_multiply", "tile_scale", "tile_store"};
+  constexpr static std::array<std::string_view, 17> kNames{"comment",  "let",       "variable",      "assign",     "store",     "atomic",
+                                                           "loop",     "when",      "end",           "barrier",    "tile_fill", "tile_set",
+                                                           "tile_get", "tile_load", "tile_multiply", "tile_scale", "tile_store"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

@@ -31,7 +31,9 @@ enum class StatementKind : uint8_t {
   end,            // of the innermost loop or when
   barrier,        // every lane of the group arrives before any goes on, and sees what the others wrote to `scope` before it
   tile_fill,      // every element of tile `slot` = operand 0 (f32, the same for all lanes)
-  tile_set,       // tile `slot`, a left or right one of kLaneTile, = operand 0 of every lane: a vector of u32, two f16 in each
+  tile_set,       // tile `slot` of kLaneTile = operand 0 of every lane: of a left or right one a vector of u32, two f16 in each, of an
+                  // accumulator one of four f32
+  tile_get,       // variable `source` (f32) = element `left` of the four that the lane has of tile `slot`, an accumulator of kLaneTile
   tile_load,      // tile `slot` = matrix in `space`, array `source`: element (row, column) at operand 0 + row * operand 1 + column.
                   // In an array of u32, a tile of f16 takes two elements from each word, the lower bits first; operands count words.
                   // Here and in tile_store the operands are multiples of 16 bytes, or of a tile's row if that is shorter
@@ -45,7 +47,8 @@ enum class StatementKind : uint8_t {
 // The product whose operands lanes can set, on devices that have it among their tiles. Subgroups have 32 lanes. Lane l sets, with g = l / 4
 // and t = l % 4, of left [16, 16] in four words elements (g, 2t) and (g, 2t + 1); the same of row g + 8; (g, 2t + 8) and (g, 2t + 9); the
 // same of row g + 8. Of right [16, 8] in two words elements (2t, g) and (2t + 1, g); (2t + 8, g) and (2t + 9, g). The first of a pair is
-// the word's lower half. This is the layout of mma.m16n8k16 (NVIDIA, PTX ISA 8.5, 9.7.14.5.8).
+// the word's lower half. Of an accumulator [16, 8] it has elements (g, 2t) and (g, 2t + 1), and the same of row g + 8. This is the layout
+// of mma.m16n8k16 (NVIDIA, PTX ISA 8.5, 9.7.14.5.8).
 inline constexpr TileShape kLaneTile{16, 8, 16};
 inline constexpr uint32_t kLaneTileLanes = 32;
 [[nodiscard]] bool has_lane_tiles(const DeviceCaps& caps) noexcept;
@@ -55,6 +58,10 @@ struct LaneTilePlace {
 [[nodiscard]] constexpr LaneTilePlace lane_tile_place(TileRole role, uint32_t lane, uint32_t word, uint32_t half) noexcept {
   const uint32_t g = lane / 4, pair = lane % 4 * 2 + half;
   return role == TileRole::left ? LaneTilePlace{g + word % 2 * 8, pair + word / 2 * 8} : LaneTilePlace{pair + word * 8, g};
+}
+inline constexpr uint32_t kLaneTileSums = 4;  // elements of an accumulator that a lane has
+[[nodiscard]] constexpr LaneTilePlace lane_sum_place(uint32_t lane, uint32_t element) noexcept {
+  return {lane / 4 + element / 2 * 8, lane % 4 * 2 + element % 2};
 }
 
 struct Statement {

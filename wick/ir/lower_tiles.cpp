@@ -22,7 +22,7 @@ class TileLowering final : public Rebuild {
     }
     set_.resize(source_.tiles.size());
     for (const Statement& s : source_.body) {
-      if (s.kind != StatementKind::tile_set || set_[s.slot]) continue;
+      if ((s.kind != StatementKind::tile_set && s.kind != StatementKind::tile_get) || set_[s.slot]) continue;
       const Tile& t = source_.tiles[s.slot];
       set_[s.slot] = builder_.shared(ir::Element::f32, source_.group_size / source_.subgroup_size * t.rows * t.columns);
     }
@@ -34,7 +34,8 @@ class TileLowering final : public Rebuild {
       case StatementKind::tile_fill:
         for (Variable& sum : sums_[s.slot]) sum = value(s.operands[0]);
         return;
-      case StatementKind::tile_set: return set(s);
+      case StatementKind::tile_set: return source_.tiles[s.slot].role == TileRole::accumulator ? set_sums(s) : set(s);
+      case StatementKind::tile_get: return get(s);
       case StatementKind::tile_load: return load(s);
       case StatementKind::tile_multiply: return multiply(s);
       case StatementKind::tile_scale:
@@ -98,6 +99,42 @@ class TileLowering final : public Rebuild {
     }
     builder_.barrier();
     places_[s.slot] = Place{Space::shared, shared.slot(), first, builder_.constant(t.columns)};
+  }
+
+  // Where the lane's element `i` lies in the shared memory of an accumulator.
+  Value sum_place(uint32_t tile, uint32_t i) {
+    const Tile& t = source_.tiles[tile];
+    const LaneTilePlace of_lane_0 = lane_sum_place(0, i);
+    return builder_.local_id() / source_.subgroup_size * (t.rows * t.columns) + (lane_ / 4U + of_lane_0.row) * t.columns +
+           (lane_ % 4U * 2U + of_lane_0.column);
+  }
+  void set_sums(const Statement& s) {
+    const Memory& shared = *set_[s.slot];
+    const Tile& t = source_.tiles[s.slot];
+    const Node& vector = old_node(s.operands[0]);
+    builder_.barrier();
+    for (uint32_t i = 0; i < kLaneTileSums; ++i) {
+      const Value held = vector.op == Op::vector ? value(vector.operands[i]) : Vector(value(s.operands[0]))[i];
+      shared.store(sum_place(s.slot, i), held);
+    }
+    builder_.barrier();
+    const Value first = builder_.local_id() / source_.subgroup_size * (t.rows * t.columns);
+    for (uint32_t i = 0; i < elements_per_lane(s.slot); ++i) {
+      const Element e = element_of_lane(s.slot, i);
+      sums_[s.slot][i] = shared.load(first + e.row * t.columns + e.column);
+    }
+  }
+  void get(const Statement& s) {
+    const Memory& shared = *set_[s.slot];
+    const Tile& t = source_.tiles[s.slot];
+    const Value first = builder_.local_id() / source_.subgroup_size * (t.rows * t.columns);
+    builder_.barrier();
+    for (uint32_t i = 0; i < elements_per_lane(s.slot); ++i) {
+      const Element e = element_of_lane(s.slot, i);
+      shared.store(first + e.row * t.columns + e.column, sums_[s.slot][i]);
+    }
+    builder_.barrier();
+    variable(s.source) = shared.load(sum_place(s.slot, s.left));
   }
 
   void load(const Statement& s) {

@@ -251,6 +251,10 @@ struct StatementCheck {
   }
   void tile_set() const {
     const Tile& set = tile(statement.slot);
+    if (set.role == TileRole::accumulator) {
+      check_lane_sums(set);
+      return require(operand(0).type == Type::f32 && operand(0).lanes == kLaneTileSums, "the value is a vector of four f32");
+    }
     const uint32_t words = set.role == TileRole::left ? 4 : 2;
     const bool left = set.role == TileRole::left && set.rows == kLaneTile.m && set.columns == kLaneTile.k;
     const bool right = set.role == TileRole::right && set.rows == kLaneTile.k && set.columns == kLaneTile.n;
@@ -258,6 +262,16 @@ struct StatementCheck {
             fmt::format("lanes set left tiles of [{0}, {2}] and right ones of [{2}, {1}] of f16, in subgroups of {3}", kLaneTile.m,
                         kLaneTile.n, kLaneTile.k, kLaneTileLanes));
     require(operand(0).type == Type::u32 && operand(0).lanes == words, fmt::format("the value is a vector of {} u32", words));
+  }
+  void check_lane_sums(const Tile& sums) const {
+    require(sums.role == TileRole::accumulator && sums.rows == kLaneTile.m && sums.columns == kLaneTile.n &&
+                kernel.subgroup_size == kLaneTileLanes,
+            fmt::format("lanes have elements of accumulators [{}, {}], in subgroups of {}", kLaneTile.m, kLaneTile.n, kLaneTileLanes));
+  }
+  void tile_get() const {
+    check_lane_sums(tile(statement.slot));
+    require(statement.source < kernel.variables.size(), "it names a variable that is not there", ErrorCode::invalid_argument);
+    require(kernel.variables[statement.source] == Type::f32 && statement.left < kLaneTileSums, "a f32 takes one of four elements");
   }
   void tile_memory(bool written) const {
     const Tile& moved = tile(statement.slot);
@@ -311,6 +325,7 @@ void check_statement(const Kernel& kernel, const Statement& statement) {
     case StatementKind::barrier: return;
     case StatementKind::tile_fill: return (void)check.tile(statement.slot), check.scalar(0, Type::f32, "the value");
     case StatementKind::tile_set: return check.tile_set();
+    case StatementKind::tile_get: return check.tile_get();
     case StatementKind::tile_load: return check.tile_memory(false);
     case StatementKind::tile_multiply: return check.tile_multiply();
     case StatementKind::tile_scale: return check.tile_scale();

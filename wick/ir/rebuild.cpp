@@ -84,6 +84,7 @@ void Rebuild::copy_statement(std::size_t index) {
       variables_[old.slot].push_back(builder_.variable(value(old.operands[0])));
       return;
     case StatementKind::assign: variable(old.slot) = value(old.operands[0]); return;
+    case StatementKind::tile_get: return builder_.tile_get(variable(old.source), old.slot, old.left);
     case StatementKind::atomic:
       set_value(old.target, memory(old.space, old.slot).atomic(old.atomic, value(old.operands[0]), value(old.operands[1])));
       return;

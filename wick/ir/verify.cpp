@@ -128,6 +128,9 @@ class Verifier {
       case StatementKind::assign:
         if (!live_[statement.slot]) refuse(fmt::format("variable {} is assigned outside its block", statement.slot));
         return;
+      case StatementKind::tile_get:
+        if (!live_[statement.source]) refuse(fmt::format("variable {} is assigned outside its block", statement.source));
+        return;
       case StatementKind::loop: blocks_.emplace_back(); return define(statement.target, blocks_.size() - 1);
       case StatementKind::when: blocks_.emplace_back(); return;
       case StatementKind::atomic: return define(statement.target, blocks_.size() - 1);

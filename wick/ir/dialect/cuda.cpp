@@ -157,6 +157,7 @@ Dialect make() {
   d.lane_tiles = {.types = {"uint4", "uint2", "float4"},
                   .fill = "wick_tile_fill($n, $x);",
                   .set = "$n = $x;",
+                  .get = "$v = $n.$e;",
                   .load = "wick_tile_load($n, &$m[$i], $t);",
                   .load_words = "wick_tile_load($n, reinterpret_cast<const __half*>(&$m[$i]), 2u * $t);",
                   .multiply = "wick_tile_multiply($n, $l, $p);",

@@ -115,10 +115,10 @@ struct Dialect {
   std::string_view tile_load_words = {};  // of f16 from an array of u32, two in each
   std::string_view tile_load_sums = {};   // of an accumulator
   std::array<std::string_view, 3> tile_roles{};
-  // The same of tiles of kLaneTile; $x of a tile_set is the vector.
+  // The same of tiles of kLaneTile; $x of a tile_set is the vector, $v the variable of a tile_get and $e the element: x, y, z or w.
   struct LaneTiles {
     std::array<std::string_view, 3> types{};
-    std::string_view fill, set, load, load_words, multiply, scale, store;
+    std::string_view fill, set, get, load, load_words, multiply, scale, store;
   } lane_tiles{};
   std::span<const Spelling> spellings{}, family{};
   std::span<const Conversion> conversions{};

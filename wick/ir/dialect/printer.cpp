@@ -293,6 +293,7 @@ class Printer {
     switch (s.kind) {
       case StatementKind::tile_fill: return by_lane ? lanes.fill : dialect_.tile_fill;
       case StatementKind::tile_set: return lanes.set;
+      case StatementKind::tile_get: return lanes.get;
       case StatementKind::tile_load:
         if (!by_lane) return tile_load(s);
         return kernel_.element_of(s.space, s.source) == kernel_.tiles[s.slot].element ? lanes.load : lanes.load_words;
@@ -310,7 +311,10 @@ class Printer {
       if (s.operands[i] == kNoNode) return std::string();
       return wide == 1 ? text(s.operands[i]) : fmt::format("({}) / {}u", text(s.operands[i]), wide);
     };
+    const bool gets = s.kind == StatementKind::tile_get;
     line(expand(need(pattern, "{}", to_string(s.kind)), {{'n', tile(s.slot)},
+                                                         {'v', gets ? variable(s.source) : std::string()},
+                                                         {'e', gets ? std::string(1, "xyzw"[s.left]) : std::string()},
                                                          {'T', tile_type(s.slot)},
                                                          {'x', operand(0)},
                                                          {'i', operand(0)},
@@ -351,6 +355,7 @@ class Printer {
       case StatementKind::barrier: return line(std::string(dialect_.barriers[static_cast<std::size_t>(s.scope)]));
       case StatementKind::tile_fill:
       case StatementKind::tile_set:
+      case StatementKind::tile_get:
       case StatementKind::tile_load:
       case StatementKind::tile_multiply:
       case StatementKind::tile_scale:
