@@ -5,6 +5,7 @@
 
 #include "ir/launch.h"
 #include "wick/kernels/attention.h"
+#include "wick/kernels/attention_lanes.h"
 #include "wick/kernels/attention_tiles.h"
 #include "wick/kernels/conversions.h"
 #include "wick/kernels/cumsum.h"
@@ -582,48 +583,61 @@ KernelCase attention_case(uint32_t rows, kernels::RowAccess access, bool paged, 
   return result;
 }
 
-// 45 tokens after 40, in two blocks of rows, of which the second is not full; with splits in two.
-KernelCase attention_tiles_case(DType cache, bool splits, const kernels::AttentionTiles& tiles) {
-  constexpr std::size_t kHeads = 4, kGroup = 2, kWidth = 32, kTokens = 45, kPast = 40, kPositions = kPast + kTokens, kCapacity = 96;
+// 45 tokens after 40, in blocks of rows, of which the last is not full; with splits in two.
+KernelCase attention_block_case(ir::Kernel kernel, DType cache, bool splits, std::size_t head_dim, uint32_t block_rows, std::size_t step) {
+  constexpr std::size_t kHeads = 4, kGroup = 2, kTokens = 45, kPast = 40, kPositions = kPast + kTokens, kCapacity = 96;
   const Element element = cache == DType::f16 ? Element::f16 : Element::bf16;
-  const Numbers q = numbers(Element::f32, kTokens * kHeads * kWidth, 15, 4), k = numbers(element, kHeads / kGroup * kCapacity * kWidth, 16),
-                v = numbers(element, kHeads / kGroup * kCapacity * kWidth, 17);
-  const std::size_t split_length = splits ? kernels::attention_split_length(kPositions, 2, kernels::kAttentionKeys) : kPositions;
+  const Numbers q = numbers(Element::f32, kTokens * kHeads * head_dim, 15, 4),
+                k = numbers(element, kHeads / kGroup * kCapacity * head_dim, 16),
+                v = numbers(element, kHeads / kGroup * kCapacity * head_dim, 17);
+  const std::size_t split_length = splits ? kernels::attention_split_length(kPositions, 2, static_cast<uint32_t>(step)) : kPositions;
   const std::size_t parts = splits ? 2 : 1;
   Numbers out, stats;
   for (std::size_t at = 0; at < kTokens * kHeads * parts; ++at) {
     const std::size_t row = at / parts, begin = at % parts * split_length;
     const std::size_t end = std::min(kPast + row / kHeads + 1, begin + split_length);
-    const std::size_t head = row % kHeads / kGroup * kCapacity * kWidth;
-    Numbers weights, sums(kWidth);
+    const std::size_t head = row % kHeads / kGroup * kCapacity * head_dim;
+    Numbers weights, sums(head_dim);
     double largest = static_cast<double>(std::numeric_limits<float>::lowest()), sum = 0;
     for (std::size_t p = begin; p < end; ++p) {
       double score = 0;
-      for (std::size_t d = 0; d < kWidth; ++d) score += 0.125 * q[row * kWidth + d] * k[head + p * kWidth + d];
+      for (std::size_t d = 0; d < head_dim; ++d) score += 0.125 * q[row * head_dim + d] * k[head + p * head_dim + d];
       weights.push_back(score);
       largest = std::max(largest, score);
     }
     for (std::size_t i = 0; i < weights.size(); ++i) {
       const double weight = std::exp(weights[i] - largest);
       sum += weight;
-      for (std::size_t d = 0; d < kWidth; ++d) sums[d] += weight * v[head + (begin + i) * kWidth + d];
+      for (std::size_t d = 0; d < head_dim; ++d) sums[d] += weight * v[head + (begin + i) * head_dim + d];
     }
     for (const double value : sums) out.push_back(splits ? value : value / sum);
     stats.insert(stats.end(), {largest, sum});
   }
   KernelCase result;
-  result.kernel = kernels::attention_tiles({.cache = cache, .access = kernels::RowAccess::vectors, .splits = splits}, kWidth, tiles);
+  result.kernel = std::move(kernel);
   result.name = result.kernel.name;
-  const uint32_t rows = kTokens * kGroup, head = kCapacity * kWidth;
-  result.grid = {(rows + tiles.rows() - 1) / tiles.rows(), kHeads / kGroup, static_cast<uint32_t>(parts)};
+  const uint32_t rows = kTokens * kGroup, width = static_cast<uint32_t>(head_dim), head = kCapacity * width;
+  result.grid = {(rows + block_rows - 1) / block_rows, kHeads / kGroup, static_cast<uint32_t>(parts)};
   const auto stats_offset = static_cast<uint32_t>(out.size());
   if (splits) out.insert(out.end(), stats.begin(), stats.end());
   result.buffers = {input(Element::f32, q),          input(element, k), input(element, v),
                     words({0, kTokens, kPositions}), words({0}),        output(Element::f32, out, 2e-3, 2e-3)};
-  result.parameters = {kWidth, kWidth,  0, 0, head, kWidth, 0, head,     kWidth, kGroup, kHeads, parameter_bits(0.125F),
-                       0,      kTokens, 1, 0, 0,    2,      0, kCapacity};
+  result.parameters = {width, width,   0, 0, head, width, 0, head,     width, kGroup, kHeads, parameter_bits(0.125F),
+                       0,     kTokens, 1, 0, 0,    2,     0, kCapacity};
   if (splits) result.parameters.push_back(stats_offset);
   return result;
+}
+
+KernelCase attention_tiles_case(DType cache, bool splits, const kernels::AttentionTiles& tiles) {
+  return attention_block_case(
+      kernels::attention_tiles({.cache = cache, .access = kernels::RowAccess::vectors, .splits = splits}, 32, tiles), cache, splits, 32,
+      tiles.rows(), kernels::kAttentionKeys);
+}
+
+KernelCase attention_lanes_case(uint32_t width, bool splits, const kernels::AttentionLanes& lanes) {
+  return attention_block_case(
+      kernels::attention_by_lanes({.cache = DType::f16, .access = kernels::RowAccess::vectors, .splits = splits}, width, lanes), DType::f16,
+      splits, width, lanes.rows(), lanes.step());
 }
 
 KernelCase attention_join_case(const DeviceCaps& caps) {
@@ -809,6 +823,10 @@ std::vector<KernelCase> kernel_cases(const DeviceCaps& caps) {
     const auto tiles = kernels::attention_tiles_of({.cache = cache, .access = kernels::RowAccess::vectors}, 32, caps);
     if (tiles) cases.push_back(attention_tiles_case(cache, cache == DType::bf16, *tiles));
   }
+  for (const bool splits : {false, true}) {
+    cases.push_back(attention_lanes_case(64, splits, {.row_subgroups = 4, .key_subgroups = 1}));
+    cases.push_back(attention_lanes_case(splits ? 64 : 128, splits, {.row_subgroups = 1, .key_subgroups = 4}));
+  }
   cases.push_back(linear_case(DType::q6_k, 2, caps));
   cases.push_back(linear_case(DType::iq4_nl, 1, caps));
   cases.push_back(linear_case(DType::q4_k, 0, caps));
@@ -826,7 +844,9 @@ std::vector<KernelCase> device_cases(const DeviceCaps& caps) {
   std::vector<KernelCase> cases = kernel_cases(caps);
   for (KernelCase& c : linear_cases(caps)) cases.push_back(std::move(c));
   for (KernelCase& c : node_cases(caps)) cases.push_back(std::move(c));
-  if (!has_lane_tiles(caps)) std::erase_if(cases, [](const KernelCase& c) { return c.name.starts_with("linear_lanes"); });
+  if (!has_lane_tiles(caps))
+    std::erase_if(cases,
+                  [](const KernelCase& c) { return c.name.starts_with("linear_lanes") || c.name.starts_with("attention_by_lanes"); });
   if (caps.tiles.empty()) std::erase_if(cases, [](const KernelCase& c) { return c.name.starts_with("matmul_tiles"); });
   return cases;
 }

@@ -243,15 +243,30 @@ Kernel attention_join(bool sinks, bool logarithms, const DeviceCaps& caps) {
               stats_offset = parameter("stats_offset"), out_offset = parameter("out_offset");
   RowEnd row_end(k, sinks, logarithms);
   const Value row = k.group_id(), first = row * splits;
-  const auto stat = [&](const Value& i, uint32_t which) -> Value { return parts[stats_offset + (first + i) * 2U + which]; };
+  // Several parts at a time, whose reads are on their way together; those behind the last are the last one's again, and count nothing.
+  constexpr uint32_t kTogether = 4;
+  const auto part = [&](const Value& i) { return first + min(i, splits - 1U); };
+  const auto stat = [&](const Value& i, uint32_t which) -> Value { return parts[stats_offset + part(i) * 2U + which]; };
   Variable largest = k.variable(k.lowest()), sum = k.variable(0.0F);
-  k.loop(0, splits, 1, [&](const Value& i) { largest = max(largest, stat(i, 0)); });
-  k.loop(0, splits, 1, [&](const Value& i) { sum = fma(detail::exp_of_negative(stat(i, 0) - largest), stat(i, 1), sum); });
+  k.loop(0, splits, kTogether, [&](const Value& i) {
+    Value most = largest;
+    for (uint32_t j = 0; j < kTogether; ++j) most = max(most, stat(i + j, 0));
+    largest = most;
+  });
+  const auto factor = [&](const Value& i) { return select(i < splits, detail::exp_of_negative(stat(i, 0) - largest), 0.0F); };
+  k.loop(0, splits, kTogether, [&](const Value& i) {
+    Value total = sum;
+    for (uint32_t j = 0; j < kTogether; ++j) total = fma(factor(i + j), stat(i + j, 1), total);
+    sum = total;
+  });
   const RowEnd::Shares shares = row_end.shares(largest, sum, row % heads);
   k.loop(k.local_id(), width, options.group_size, [&](const Value& column) {
     Variable total = k.variable(0.0F);
-    k.loop(0, splits, 1,
-           [&](const Value& i) { total = fma(detail::exp_of_negative(stat(i, 0) - largest), parts[(first + i) * width + column], total); });
+    k.loop(0, splits, kTogether, [&](const Value& i) {
+      Value added = total;
+      for (uint32_t j = 0; j < kTogether; ++j) added = fma(factor(i + j), parts[part(i + j) * width + column], added);
+      total = added;
+    });
     out[out_offset + row * width + column] = shares.of(total);
   });
   row_end.store_logarithm(k.local_id() == 0U, row);

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "wick/base/fail.h"
+#include "wick/kernels/attention_lanes.h"
 #include "wick/kernels/attention_tiles.h"
 #include "wick/tensor/ops/launchers/launcher.h"
 #include "wick/tensor/ops/launchers/launchers.h"
@@ -15,6 +16,7 @@ namespace wick::launchers {
 namespace {
 
 using kernels::AttentionForm;
+using kernels::AttentionLanes;
 using kernels::AttentionTiles;
 using kernels::RowAccess;
 
@@ -50,6 +52,15 @@ uint32_t columns_per_lane(int64_t width, int64_t lanes) {
 // Whether a slot directly follows the one before it.
 bool is_ascending(const Operand& operand) { return operand.layout->stride(1) >= 0; }
 
+// Whether tiles that lanes set take less time than the other kernels: for few sequences, whose positions several groups share (one row of
+// 32 heads after 4,096 positions on an H200: 11 and 23 us), and for prompts as long as keys and values, which every subgroup reads for
+// itself, stay in the first-level cache (512 tokens: 58 and 86 us; 2,048 tokens: 690 and 410).
+bool gains_by_lanes(int64_t rows_of_one, int64_t heads, int64_t positions, const DeviceCaps& caps) {
+  constexpr int64_t kCachedPositions = 1024;
+  const bool shares = heads < caps.compute_units && positions >= 2 * kFewestPositions;
+  return rows_of_one > 2 * kMaxRows ? positions <= kCachedPositions : shares;
+}
+
 // For fewer rows of a sequence than two groups of lanes take, tiles would be mostly empty.
 std::optional<AttentionTiles> tiles_for(const AttentionForm& form, int64_t rows, int64_t width, const DeviceCaps& caps) {
   return rows > 2 * kMaxRows ? kernels::attention_tiles_of(form, width, caps) : std::nullopt;
@@ -65,8 +76,14 @@ void choose_lanes(AttentionForm& form, int64_t rows, int64_t width, const Device
     form.rows /= 2;
 }
 
-const Program& program_for(Runtime& runtime, const AttentionForm& form, const std::optional<AttentionTiles>& tiles, int64_t width) {
+const Program& program_for(Runtime& runtime, const AttentionForm& form, const std::optional<AttentionLanes>& lanes,
+                           const std::optional<AttentionTiles>& tiles, int64_t width) {
   const uint32_t cache = number_of(form.cache), access = static_cast<uint32_t>(form.access), variant = form.variant();
+  if (lanes) {
+    const auto columns = static_cast<uint32_t>(width);
+    return runtime.program({"attention_by_lanes", {columns, lanes->row_subgroups, lanes->key_subgroups, variant}},
+                           [&] { return kernels::attention_by_lanes(form, columns, *lanes); });
+  }
   if (tiles) {
     const auto columns = static_cast<uint32_t>(width);
     return runtime.program({"attention_tiles", {cache, columns, variant}}, [&] { return kernels::attention_tiles(form, columns, *tiles); });
@@ -176,14 +193,20 @@ void attention(const OpCall& call) {
   const int biases = static_cast<int>(form.slopes) + static_cast<int>(form.mask);
   const bool may_end = 6 + biases + static_cast<int>(form.sinks) + static_cast<int>(form.logarithms) <= kMaxBuffers;
   const bool may_tile = !params.precise && !params.deterministic && width == value_width && is_ascending(o.keys) && is_ascending(o.values);
-  const auto tiles = may_tile ? tiles_for(form, rows_of_one, width, caps) : std::nullopt;
-  if (!tiles) choose_lanes(form, rows_of_one, std::max(width, value_width), caps);
-  const int64_t block = tiles ? tiles->rows() : form.rows;
+  const int64_t positions = positions_of(o, params, tokens);
+  const bool by_quads = o.query.layout->offset() % 4 == 0 && o.out.layout->offset() % 4 == 0;
+  const auto lanes = may_tile && by_quads && gains_by_lanes(rows_of_one, sequences * kv_heads, positions, caps)
+                         ? kernels::attention_lanes_of(form, width, params.block_size, rows_of_one, caps)
+                         : std::nullopt;
+  const auto tiles = may_tile && !lanes ? tiles_for(form, rows_of_one, width, caps) : std::nullopt;
+  if (!tiles && !lanes) choose_lanes(form, rows_of_one, std::max(width, value_width), caps);
+  const int64_t block = lanes ? lanes->rows() : tiles ? tiles->rows() : form.rows;
   const int64_t blocks = sequences == 1 ? (rows + block - 1) / block : rows / block + sequences;
-  const int64_t splits = params.deterministic ? fixed_splits(o, params, caps)
-                                              : splits_for((rows + block - 1) / block * kv_heads, positions_of(o, params, tokens), caps);
+  const int64_t groups = (rows + block - 1) / block * kv_heads;
+  const bool fills = lanes && groups >= caps.compute_units;
+  const int64_t splits = params.deterministic ? fixed_splits(o, params, caps) : fills ? 1 : splits_for(groups, positions, caps);
   form.splits = splits > 1 || !may_end;
-  const Program& program = program_for(runtime, form, tiles, width);
+  const Program& program = program_for(runtime, form, lanes, tiles, width);
   const InOneBuffer bounds(runtime, o.starts, o.lengths);
   Arguments arguments;
   arguments.buffer(o.query).buffer(o.keys).buffer(o.values).buffer(bounds.buffer()).buffer(o.table);
