@@ -31,6 +31,8 @@ bool is_laid_out_as(const Operand& a, const Operand& b) {
 // costs less (28,672 rows of q4_k on an H200: 158 and 167 us for 128 rows, 315 and 194 for 256).
 constexpr int64_t kMinLaneRows = 2, kMaxLaneRows = 128;
 
+constexpr int64_t kMaxHalvedElements = 128 << 20;  // of a weight that is kept twice
+
 int64_t weight_rows(const Operand& weight) { return weight.layout->shape()[0]; }
 
 ir::Grid over_rows(int64_t groups, const DeviceCaps& caps) {
@@ -137,7 +139,10 @@ class LinearCall {
   }
 
   [[nodiscard]] bool share_launch(Operands weights) const {
-    if (lane_group(weights, {}, kernels::LinearExtras{.bias = params_.has_bias})) return true;
+    const kernels::LinearExtras extras{.bias = params_.has_bias};
+    if (lane_group(weights, {}, extras)) return true;
+    // Each by itself costs less than the product of bytes for all: of q4_k, q4_k and q6_k, 8 tokens, 26 and 32 us on an H200.
+    if (lane_group(weights.first(1), {}, extras) || lane_group(weights.last(1), {}, extras)) return false;
     const auto by_bytes = [&](const Operand* weight) { return has_byte_product(*weight); };
     const auto alike = [&](const Operand* weight) { return is_laid_out_as(*weights[0], *weight) && !by_bytes(weight); };
     // Beside weights, biases and results: bytes and scales, or activations and a codebook, and a norm.
@@ -362,6 +367,7 @@ class LinearCall {
       }
       return activate(*gate, y, x_.rows * rows, offset);
     }
+    if (multiply_in_parts(weight, y, offset)) return;
     const LinearForm form{weight.dtype, access_of(weight)};
     if (const auto tiles = precise_ ? std::nullopt : kernels::linear_tiles_of(form, rows, x_.rows, caps())) {
       if (pays_to_halve(weight, *tiles)) return multiply_halves(weight, y, offset);
@@ -377,6 +383,28 @@ class LinearCall {
     launch(runtime_, program, {groups_along(rows, block), groups_along(x_.rows, block), 1}, arguments);
   }
 
+  // A weight that is too large to be kept twice, such as the last of a model, in parts of its rows, by the device's own product if it has
+  // one.
+  [[nodiscard]] bool multiply_in_parts(const Operand& weight, const Buffer& y, int64_t offset) {
+    constexpr int64_t kPartElements = 64 << 20;
+    const int64_t rows = weight_rows(weight), part = kPartElements / x_.columns / 16 * 16;
+    const bool own = !precise_ && is_quantized(weight.dtype) && runtime_.override_for(OpId::linear, 0, DType::f16) != nullptr;
+    if (!own || x_.rows <= kMaxLaneRows || weight.layout->elements() <= kMaxHalvedElements || part == 0) return false;
+    const std::unique_ptr<Buffer> products = runtime_.allocate(static_cast<size_t>(x_.rows * part) * sizeof(float), Lifetime::transient);
+    for (int64_t first = 0; first < rows; first += part) {
+      const int64_t count = std::min(part, rows - first);
+      const Layout some = weight.layout->narrow(0, first, count);
+      multiply_blocks({weight.buffer, weight.dtype, &some}, nullptr, *products, 0);
+      const std::array<int64_t, 2> strides{rows, 1};
+      const Shape shape({x_.rows, count});
+      const Layout from(shape), to(shape, strides, offset + first);
+      const Operand source{products.get(), DType::f32, &from},
+          target{const_cast<Buffer*>(&y), DType::f32, &to};  // NOLINT: the caller's own
+      copy({OpId::copy, nullptr, std::span(&source, 1), std::span(&target, 1), &runtime_});
+    }
+    return true;
+  }
+
   // The activations in halves, made once for all weights.
   void transpose_activations() {
     if (halves_ != nullptr) return;
@@ -390,9 +418,8 @@ class LinearCall {
 
   // Whether to round a weight once for all: where several groups would each do it for their tokens, or for the device's own product.
   [[nodiscard]] bool pays_to_halve(const Operand& weight, const kernels::LinearTiles& tiles) const {
-    constexpr int64_t kMaxElements = 128 << 20;  // that are kept twice
     const bool own = runtime_.override_for(OpId::linear, 0, DType::f16) != nullptr;
-    return is_quantized(weight.dtype) && (own || x_.rows > tiles.block().n) && weight.layout->elements() <= kMaxElements;
+    return is_quantized(weight.dtype) && (own || x_.rows > tiles.block().n) && weight.layout->elements() <= kMaxHalvedElements;
   }
 
   void multiply_halves(const Operand& weight, const Buffer& y, int64_t offset) {
