@@ -27,7 +27,7 @@ int64_t sequences_for(const LanguageModel& model, const EngineOptions& options, 
   const bool is_shared = model.placement() != nullptr && !model.placement()->is_single();
   const auto memory = static_cast<int64_t>(model.device().caps().memory_bytes);
   if (!model.device().runtime().runs_kernels() || memory == 0 || is_shared || !layout.states.empty()) return SchedulerLimits{}.sequences;
-  const KvPoolOptions one{.context = std::min(context, EngineCore::kDefaultPositions), .step = EngineCore::kIdleRows};
+  const KvPoolOptions one{.context = std::min(context, EngineCore::kDefaultPositions), .step = EngineCore::kDeviceStepRows};
   const int64_t room = options.kv_bytes > 0 ? options.kv_bytes : memory / 2 - static_cast<int64_t>(model.info().file_bytes);
   return std::clamp(room / KvPool::bytes_for(layout, one, 1), SchedulerLimits{}.sequences, kMax);
 }
@@ -61,7 +61,7 @@ EngineInfo info_of(const LanguageModel& model, const EngineOptions& options) {
           .queue = options.queue,
           .step_rows = options.step_rows > 0 ? options.step_rows
                        : on_host             ? SchedulerLimits{}.step_rows
-                                             : EngineCore::kIdleRows,
+                                             : EngineCore::kDeviceStepRows,
           .embed_tokens = context};
 }
 
@@ -77,7 +77,7 @@ EngineCore::EngineCore(std::shared_ptr<LanguageModel> model, std::shared_ptr<con
                   .step_rows = info_.step_rows,
                   .max_rows_while_decoding =
                       options.step_rows > 0 ? options.step_rows : std::max(info_.step_rows, SchedulerLimits{}.max_rows_while_decoding),
-                  .idle_rows = kIdleRows,
+                  .idle_rows = std::max(kIdleRows, info_.step_rows),
                   .aging = options.aging}) {
   if (tokenizer_ == nullptr) ::wick::fail(ErrorCode::invalid_argument, "Engine: no tokenizer; load one beside {}", info_.model);
   check_vocabulary(model->info(), *tokenizer_);

@@ -27,6 +27,7 @@ class EngineCore {
  public:
   // Rows of a step in which nobody decodes: what the products of a prompt are fastest with.
   static constexpr int64_t kIdleRows = 512;
+  static constexpr int64_t kDeviceStepRows = 1024;  // of devices with kernels, while somebody decodes
   // Positions of the KV cache for each sequence, where no budget is given.
   static constexpr int64_t kDefaultPositions = 1024;
 

@@ -34,8 +34,10 @@ void EngineCore::take(std::shared_ptr<LanguageModel> model, bool is_same) {
   // Requests that wait know them by their places.
   if (!same) ::wick::fail(ErrorCode::invalid_argument, "{}: its adapters are not those of the model before it", model->info().name);
   const KvLayout& layout = model->cache_layout();
-  KvPoolOptions options{
-      .context = info_.context, .step = kIdleRows, .keep_prefixes = options_.prefix_cache, .devices = model->cache_devices()};
+  KvPoolOptions options{.context = info_.context,
+                        .step = std::max(kIdleRows, info_.step_rows),
+                        .keep_prefixes = options_.prefix_cache,
+                        .devices = model->cache_devices()};
   if (!layout.states.empty()) {
     options.sequences = info_.sequences;
     if (options_.prefix_cache) options.snapshots = std::max(kMinSnapshots, info_.sequences / 2);

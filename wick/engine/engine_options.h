@@ -38,7 +38,7 @@ struct EngineOptions {
   int64_t kv_bytes = 0;
   // The dial between latency and throughput: the most rows of a step while somebody decodes. What decoding leaves of it reads prompts in
   // chunks; a larger number reads prompts faster and delays the others' tokens more. 0: on the host's processor 16, and up to 24 while many
-  // prompts are read at once; on devices with kernels 512. Where nobody decodes, a step reads up to 512 rows.
+  // prompts are read at once; on devices with kernels 1,024. Where nobody decodes, a step reads up to 512 rows, on those devices 1,024.
   int64_t step_rows = 0;
   // The most requests that wait; more are refused.
   int64_t queue = 256;

@@ -302,7 +302,7 @@ void add_request_flags(Flags& flags, Options& options) {
       .add_integer(
           "--step-rows",
           "the most tokens of a step while requests generate: larger reads prompts faster and delays tokens (16 on a CPU, up to 24 "
-          "while many prompts are read; else 512)",
+          "while many prompts are read; else 1,024)",
           options.engine.step_rows, 1)
       .group(group);
   flags.add_integer("--cache-mib", "memory of the KV cache in MiB (1,024 tokens a request)", options.cache_mebibytes, 1).group(group);

@@ -194,7 +194,7 @@ void add_engine_flags(Flags& flags, ServingOptions& options, const std::string& 
   flags
       .add_integer("--step-tokens",
                    "most tokens computed in one step while others wait for theirs: more reads prompts faster, less answers more evenly "
-                   "(16 on a CPU, up to 24 while many prompts are read; else 512)",
+                   "(16 on a CPU, up to 24 while many prompts are read; else 1,024)",
                    options.engine.step_rows, 1, 65536)
       .group(group);
   flags.add_integer("--kv-memory", "memory of the KV cache, in MiB (enough for --parallel requests of 1,024 tokens)", options.kv_mib, 1)
