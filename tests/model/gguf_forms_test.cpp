@@ -138,6 +138,26 @@ TEST_F(LlamaCppNames, NemotronHHasBothEpsilons) {
     EXPECT_FLOAT_EQ(static_cast<float>(file.find_float(std::string("nemotron_h.attention.") + name).value_or(0)), 1e-5F) << name;
 }
 
+TEST_F(LlamaCppNames, Nemotron3IsNemotronHWithExperts) {
+  const GgufFile file = write("nemotron3-latent");
+  EXPECT_EQ(file.get_string("general.architecture"), "nemotron_h_moe");
+  EXPECT_EQ(file.find_uint("nemotron_h_moe.moe_latent_size"), 16U);
+  EXPECT_EQ(file.find_uint("nemotron_h_moe.expert_shared_feed_forward_length"), 28U);
+  EXPECT_NE(file.find_tensor("blk.0.ffn_latent_down.weight"), nullptr);
+  EXPECT_EQ(file.find_tensor("blk.0.ffn_gate_exps.weight"), nullptr);
+  expect_the_folders_logits();
+}
+
+TEST_F(LlamaCppNames, ApertusActivationIsInTheMetadata) {
+  const GgufFile file = write("apertus");
+  for (const char* key : {"xielu.alpha_n", "xielu.alpha_p", "xielu.beta", "xielu.eps"}) {
+    const GgufValue* value = file.find(key);
+    ASSERT_NE(value, nullptr) << key;
+    EXPECT_EQ(std::get<GgufArray>(value->value).size, 3U) << key;
+  }
+  expect_the_folders_logits();
+}
+
 TEST_F(LlamaCppNames, EncodersHaveTheNumberOfTokenTypes) {
   const auto bert = shared_data("data/hf-tiny/bert");
   if (!bert) GTEST_SKIP() << kSharedDataMissing;

@@ -52,7 +52,7 @@ TEST_F(RefusedFolder, AnUnknownClassIsToldByItsKindAndWhetherAGgufFileRuns) {
   expect_config_refused({{"architectures", {"DebertaForMaskedLM"}}}, {"'DebertaForMaskedLM' is not supported: it is an encoder"});
   expect_config_refused({{"architectures", {"InternLM3ForCausalLM"}}}, {"it is a decoder", "a GGUF file of it (architecture llama) runs"});
   expect_config_refused({{"architectures", {"DbrxForCausalLM"}}},
-                        {"it is a decoder with experts", "MixtralForCausalLM", "(architecture dbrx) does not run either"});
+                        {"it is a decoder with experts", "OlmoeForCausalLM", "(architecture dbrx) does not run either"});
   const std::string text = [&] {
     TinyFolder made = tiny_folder_of("llama");
     made.config["architectures"] = {"DebertaModel"};

@@ -227,8 +227,8 @@ TEST_P(RecurrentModel, LongTextsAreTheSameInAnyParts) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RecurrentModel,
-                         ::testing::Values("lfm2", "mamba2", "falcon-h1", "granite-hybrid", "nemotron-h", "qwen3next", "qwen35", "mamba",
-                                           "falcon-mamba", "jamba"),
+                         ::testing::Values("lfm2", "mamba2", "falcon-h1", "granite-hybrid", "nemotron-h", "nemotron3", "bamba", "qwen3next",
+                                           "qwen35", "mamba", "falcon-mamba", "jamba"),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::replace(name.begin(), name.end(), '-', '_');
@@ -281,7 +281,7 @@ TEST_F(RefusedRecurrent, LayersOfWrongKindsAndNumbers) {
                {"config.json", "layer_types", "2 layers", "num_hidden_layers"});
   expect_parts(message("lfm2", {{"layer_types", {"conv", "full_attention", "wave", "conv"}}}), {"layer_types", "wave"});
   expect_parts(message("lfm2", {{"layer_types", nullptr}, {"full_attn_idxs", {1, 4}}}), {"full_attn_idxs", "[1,4]"});
-  expect_parts(message("nemotron-h", {{"layers_block_type", {"mamba", "moe", "mlp", "mamba", "mlp"}}}), {"layers_block_type", "moe"});
+  expect_parts(message("nemotron-h", {{"layers_block_type", {"mamba", "wave", "mlp", "mamba", "mlp"}}}), {"layers_block_type", "wave"});
 }
 
 TEST_F(RefusedRecurrent, SizesThatDoNotFit) {

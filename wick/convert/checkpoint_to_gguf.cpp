@@ -1,5 +1,7 @@
 #include "wick/convert/checkpoint_to_gguf.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -66,8 +68,9 @@ bool is_small(const CheckpointTensor& tensor) {
   return of_states || tensor.shape.rank() == 1 || tensor.name.ends_with(".bias") || tensor.name.find("ffn_gate_inp") != std::string::npos;
 }
 
-// llama.cpp's name of an architecture whose layers all attend, where it is another one.
+// llama.cpp's name of an architecture whose layers all attend, or of one with experts, where it is another one.
 std::string_view gguf_architecture(const Architecture& architecture, const ModelConfig& config) {
+  if (architecture.name == "nemotron_h") return config.keys.find_number("expert_count").value_or(0) == 0 ? "nemotron_h" : "nemotron_h_moe";
   if (architecture.name != "granitehybrid") return architecture.name;
   for (int64_t layer = 0; layer < config.layers; ++layer) {
     if (!config.attends(layer)) return architecture.name;
@@ -89,6 +92,7 @@ class GgufConversion {
     if (architecture_.encoder)
       writer_.add_uint("tokenizer.ggml.token_type_count", static_cast<uint32_t>(std::max<int64_t>(rows_of("token_types.weight"), 1)));
     add_frequencies();
+    add_layer_numbers();
     for (const CheckpointTensor& tensor : checkpoint_.tensors()) add_tensor(tensor);
     writer_.write(path);
   }
@@ -105,6 +109,7 @@ class GgufConversion {
     return tensor == nullptr || tensor->shape.rank() == 0 ? 0 : tensor->shape[0];
   }
   void add_frequencies();
+  void add_layer_numbers();
   void add_tensor(const CheckpointTensor& tensor);
   [[nodiscard]] bool is_rotated(std::string_view name) const {
     return name.ends_with(".attn_q.weight") || name.ends_with(".attn_k.weight") || name.ends_with(".attn_q.bias") ||
@@ -133,7 +138,7 @@ void GgufConversion::add_metadata() {
     if (!key.starts_with(prefix)) continue;
     const std::string_view name = key.substr(prefix.size());
     // Of states that no layer has.
-    if (prefix != written_prefix_ && name.starts_with("ssm.")) continue;
+    if (written_prefix_.starts_with("granite") && prefix != written_prefix_ && name.starts_with("ssm.")) continue;
     if (!is_usual(name, value)) add_value(name, value);
   }
   add_wanted();
@@ -186,7 +191,7 @@ void GgufConversion::add_wanted() {
   if (checkpoint_.find(prefix + "vocab_size") == nullptr)
     writer_.add_uint(written_prefix_ + "vocab_size", static_cast<uint32_t>(rows_of("token_embd.weight")));
   if (architecture_.name == "phimoe") add("attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon");
-  if (architecture_.name == "nemotron_h") add("attention.layer_norm_epsilon", "attention.layer_norm_rms_epsilon");
+  if (architecture_.name.starts_with("nemotron_h")) add("attention.layer_norm_epsilon", "attention.layer_norm_rms_epsilon");
 }
 
 // The types that llama.cpp's converter writes.
@@ -206,7 +211,22 @@ void GgufConversion::add_frequencies() {
   writer_.add_tensor("rope_freqs.weight", DType::f32, {std::ssize(divisors_)}, std::as_bytes(std::span(divisors_)));
 }
 
+// Tensors of one number in each layer, which are arrays of the metadata there.
+void GgufConversion::add_layer_numbers() {
+  for (const char* name : {"xielu.alpha_p", "xielu.alpha_n", "xielu.beta", "xielu.eps"}) {
+    std::vector<float> numbers;
+    for (int64_t layer = 0; layer < config_.layers; ++layer) {
+      const CheckpointTensor* tensor = checkpoint_.find_tensor(fmt::format("blk.{}.{}", layer, name));
+      if (tensor == nullptr || tensor->shape.elements() != 1) break;
+      const CheckpointTensor number = tensor->as_f32();
+      std::memcpy(&numbers.emplace_back(), number.data.data(), sizeof(float));
+    }
+    if (std::ssize(numbers) == config_.layers) writer_.add_array<float>(name, numbers);
+  }
+}
+
 void GgufConversion::add_tensor(const CheckpointTensor& tensor) {
+  if (tensor.name.find(".xielu.") != std::string::npos) return;
   const bool permuted = is_rotated(tensor.name) && config_.rope_style != architecture_.gguf_rope;
   check_weight_dtype(tensor, checkpoint_.name());
   const DType dtype = is_small(tensor) ? DType::f32 : weight_dtype(tensor.dtype);

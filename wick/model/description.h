@@ -53,12 +53,13 @@ struct OwnBias {
 // attn_output; biases where the checkpoint has them.
 struct AttentionSpec {
   int64_t heads = 0, kv_heads = 0, head_dim = 0;
-  float scale = 1;          // of query · key
-  float softcap = 0;        // 0: none
-  float clamp = 0;          // of queries, keys and values, between norms and rotation; 0: none
-  float alibi = 0;          // the largest bias a position (Press et al. 2022); 0: none
-  bool output_bias = true;  // attn_output.bias counts, if it is there
-  bool gated = false;       // in attn_q a gate follows each head's query; its sigmoid multiplies the head's result
+  float scale = 1;           // of query · key
+  float softcap = 0;         // 0: none
+  float clamp = 0;           // of queries, keys and values, between norms and rotation; 0: none
+  float alibi = 0;           // the largest bias a position (Press et al. 2022); 0: none
+  bool output_bias = true;   // attn_output.bias counts, if it is there
+  bool gated = false;        // in attn_q a gate follows each head's query; its sigmoid multiplies the head's result
+  bool gate_matrix = false;  // the same of attn_gate [heads · head_dim, hidden_size]
   // The layer whose keys and values it attends to, having none of its own; -1: its own.
   int64_t cache_of = -1;
   bool keys_are_values = false;    // the values are attn_k's products, before its norm
@@ -118,7 +119,8 @@ enum class Routing {
 // Mixture of experts: a router selects `used` of `count` gated parts for each token; the result is their weighted sum. Weights:
 // ffn_gate_inp [count, hidden_size], the stacks ffn_gate_exps, ffn_up_exps and ffn_down_exps [count, rows, columns], biases where the
 // checkpoint has them, and a scale of each expert; gate and up may be one stack, ffn_gate_up_exps. exp_probs_b, if it is there, is added to
-// the scores for the choice alone (DeepSeek-AI 2024).
+// the scores for the choice alone (DeepSeek-AI 2024). Experts of a latent width read ffn_latent_down [latent, hidden_size] · x, and
+// ffn_latent_up [hidden_size, latent] multiplies their sum (NVIDIA 2025).
 struct ExpertsSpec {
   int64_t count = 0, used = 0;
   int64_t width = 0;  // of each
@@ -130,6 +132,9 @@ struct ExpertsSpec {
   int64_t groups = 1, groups_used = 1;
   bool weights_input = false;  // weights multiply what experts read, not what they give
   GateKind gate = GateKind::silu;
+  bool gated = true;                                         // or each is down(activation(up(x)))
+  nn::ActivationKind activation = nn::ActivationKind::silu;  // without a gate
+  int64_t latent = 0;                                        // 0: experts read and give rows of hidden_size
   // The part's norm has no weights: the router reads its result times ffn_gate_inp.scale / √hidden_size, experts times pre_ffw_norm_2.
   bool scales_inputs = false;
 };

@@ -185,6 +185,29 @@ MODELS = {
     "nemotron-h": ("NemotronHConfig", dict(
         {key: value for key, value in SIZES.items() if key != "num_hidden_layers"}, head_dim=12, mamba_num_heads=8, mamba_head_dim=8,
         ssm_state_size=6, n_groups=2, layers_block_type=["mamba", "attention", "mlp", "mamba", "mlp"])),
+    "nemotron3": ("NemotronHConfig", dict(
+        {key: value for key, value in SIZES.items() if key != "num_hidden_layers"}, head_dim=12, mamba_num_heads=8, mamba_head_dim=8,
+        ssm_state_size=6, n_groups=2, layers_block_type=["mamba", "moe", "attention", "moe"], n_routed_experts=6, num_experts_per_tok=2,
+        moe_intermediate_size=20, moe_shared_expert_intermediate_size=28, routed_scaling_factor=2.5, n_group=1, topk_group=1)),
+    "nemotron3-latent": ("NemotronHConfig", dict(
+        {key: value for key, value in SIZES.items() if key != "num_hidden_layers"}, head_dim=12, mamba_num_heads=8, mamba_head_dim=8,
+        ssm_state_size=6, layers_block_type=["moe", "mamba", "attention", "moe"], n_routed_experts=6, num_experts_per_tok=3,
+        moe_intermediate_size=20, moe_shared_expert_intermediate_size=28, moe_latent_size=16, norm_topk_prob=False)),
+    "bamba": ("BambaConfig", dict(SIZES, attn_layer_indices=[1], mamba_n_heads=8, mamba_d_head=8, mamba_d_state=6, mamba_n_groups=2,
+                                  rope_parameters={"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.5})),
+    "exaone-moe": ("ExaoneMoeConfig", dict(SIZES, num_hidden_layers=5, head_dim=16, sliding_window=6, num_experts=6, num_experts_per_tok=2,
+                                           moe_intermediate_size=20)),
+    "afmoe": ("AfmoeConfig", dict(SIZES, num_hidden_layers=5, head_dim=16, sliding_window=6, num_experts=6, num_experts_per_tok=2,
+                                  moe_intermediate_size=20, route_scale=2.8, mup_enabled=True)),
+    "glm4-moe-lite": ("Glm4MoeLiteConfig", dict(EVERY_HEAD, q_lora_rank=24, kv_lora_rank=16, qk_nope_head_dim=8, qk_rope_head_dim=4,
+                                                v_head_dim=12, n_routed_experts=6, num_experts_per_tok=2, moe_intermediate_size=24)),
+    "falcon-h1-factors": ("FalconH1Config", dict(
+        SIZES, mamba_d_ssm=32, mamba_n_heads=4, mamba_d_head=8, mamba_d_state=6, mamba_n_groups=2, attention_in_multiplier=0.9,
+        attention_out_multiplier=0.8, embedding_multiplier=3.0, key_multiplier=0.6, lm_head_multiplier=0.5, mlp_multipliers=[0.7, 1.3],
+        ssm_in_multiplier=1.2, ssm_multipliers=[0.9, 1.1, 0.8, 0.7, 1.2], ssm_out_multiplier=0.75)),
+    "apertus": ("ApertusConfig", dict(SIZES, rope_parameters={
+        "rope_type": "llama3", "rope_theta": 10000.0, "factor": 8.0, "original_max_position_embeddings": 32, "low_freq_factor": 1.0,
+        "high_freq_factor": 4.0})),
     # Not in transformers: a Llama with their tensors.
     "exaone": ("LlamaConfig", dict(SIZES, tie_word_embeddings=True)),
     "internlm2": ("LlamaConfig", SIZES),

@@ -58,7 +58,7 @@ DecoderSpec describe_deepseek2(const ModelConfig& config) {
 constexpr KeyRule kDeepSeek2Keys[] = {
     {"expert_choice"},          {"leading_dense_block_count"}, {"nextn_predict_layers"},       {"attention.q_lora_rank"},
     {"attention.kv_lora_rank"}, {"attention.key_length_mla"},  {"attention.value_length_mla"}, {"rope.scaling.yarn_log_multiplier"}};
-constexpr std::string_view kDeepSeek2Classes[] = {"DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM"};
+constexpr std::string_view kDeepSeek2Classes[] = {"DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM", "Glm4MoeLiteForCausalLM"};
 constexpr ConfigRow kDeepSeek2Config[] = {
     {"head_dim", ConfigRow::Use::harmless},
     {"qk_head_dim", ConfigRow::Use::harmless},
@@ -83,6 +83,8 @@ constexpr ConfigRow kDeepSeek2Config[] = {
     {"topk_method", ConfigRow::Use::read, "expert_choice"},
     {"DeepseekV2ForCausalLM", ConfigRow::Use::of_class, "expert_gating_func", 1},
     {"DeepseekV3ForCausalLM", ConfigRow::Use::of_class, "expert_gating_func", 2},
+    {"mlp_layer_types", ConfigRow::Use::harmless},  // the tensors tell
+    {"Glm4MoeLiteForCausalLM", ConfigRow::Use::of_class, "expert_gating_func", 2},
 };
 constexpr TensorRow kDeepSeek2Tensors[] = {
     {"model.layers.{}.self_attn.q_a_proj.weight", "blk.{}.attn_q_a.weight"},
@@ -106,7 +108,7 @@ constexpr TensorRow kDeepSeek2Tensors[] = {
 }  // namespace
 
 const Architecture kDeepSeek2 = {.name = "deepseek2",
-                                 .models = "DeepSeek V2 and V2 Lite, DeepSeek V3 and R1, Kimi K2",
+                                 .models = "DeepSeek V2 and V2 Lite, DeepSeek V3 and R1, Kimi K2, GLM 4.7 Flash",
                                  .describe = describe_deepseek2,
                                  .gguf_rope = RopeStyle::interleaved,
                                  .experts = true,

@@ -73,17 +73,23 @@ constexpr TensorRow kGraniteMoeTensors[] = {
 };
 
 constexpr auto kGraniteHybridKeys = joined(kGraniteKeys, kStateSpaceKeys);
-constexpr std::string_view kGraniteHybridClasses[] = {"GraniteMoeHybridForCausalLM"};
+constexpr std::string_view kGraniteHybridClasses[] = {"GraniteMoeHybridForCausalLM", "BambaForCausalLM"};
 constexpr ConfigRow kGraniteHybridOwnConfig[] = {
     {"position_embedding_type", ConfigRow::Use::only_text, "rope nope"},  // read with the sizes of states
     {"normalization_function", ConfigRow::Use::only_text, "rmsnorm"},
-    {"layers_block_type", ConfigRow::Use::harmless},  // read with the kinds of layers
+    {"layers_block_type", ConfigRow::Use::harmless},   // read with the kinds of layers
+    {"attn_layer_indices", ConfigRow::Use::harmless},  // the same
+    {"attn_rotary_emb", ConfigRow::Use::read, "rope.dimension_count"},
+    {"num_logits_to_keep", ConfigRow::Use::harmless},
+    {"z_loss_coefficient", ConfigRow::Use::harmless},  // of training
+    {"BambaForCausalLM", ConfigRow::Use::flag_of_class, "rope.scaling.finetuned", 1},
 };
 constexpr auto kGraniteHybridConfig = joined(kGraniteConfig, kGraniteExpertsConfig, kMambaConfig, kGraniteHybridOwnConfig);
 constexpr TensorRow kGraniteHybridOwnTensors[] = {
     {"model.layers.{}.mamba.norm.weight", "blk.{}.ssm_norm.weight", StoredForm::state_norm},
 };
-constexpr auto kGraniteHybridTensors = joined(kGraniteMoeTensors, kMambaProjectionTensors, kMamba2Tensors, kGraniteHybridOwnTensors);
+constexpr auto kGraniteHybridTensors =
+    joined(kGraniteMoeTensors, kMambaProjectionTensors, kMamba2Tensors, kPreFeedForwardTensors, kGraniteHybridOwnTensors);
 
 }  // namespace
 
@@ -102,15 +108,17 @@ const Architecture kGraniteMoe = {
     .experts = true,
     .keys = kGraniteKeys,
     .hugging_face = {.classes = kGraniteMoeClasses, .config = kGraniteMoeConfig, .tensors = kGraniteMoeTensors}};
-const Architecture kGraniteHybrid = {
-    .name = "granitehybrid",
-    .models = "Granite 4",
-    .describe = describe_granite_hybrid,
-    .gguf_rope = RopeStyle::interleaved,
-    .experts = true,
-    .recurrent = true,
-    .keys = kGraniteHybridKeys,
-    .hugging_face = {
-        .classes = kGraniteHybridClasses, .config = kGraniteHybridConfig, .tensors = kGraniteHybridTensors, .state_norm_by_version = true}};
+const Architecture kGraniteHybrid = {.name = "granitehybrid",
+                                     .models = "Granite 4, Bamba",
+                                     .describe = describe_granite_hybrid,
+                                     .gguf_rope = RopeStyle::interleaved,
+                                     .experts = true,
+                                     .recurrent = true,
+                                     .keys = kGraniteHybridKeys,
+                                     .hugging_face = {.classes = kGraniteHybridClasses,
+                                                      .config = kGraniteHybridConfig,
+                                                      .tensors = kGraniteHybridTensors,
+                                                      .turns_partly = true,
+                                                      .state_norm_by_version = true}};
 
 }  // namespace wick

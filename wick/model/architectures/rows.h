@@ -25,6 +25,7 @@
   ROW(kStableLm) \
   ROW(kOlmo2) \
   ROW(kExaone4) \
+  ROW(kExaoneMoe) \
   ROW(kGptNeox) \
   ROW(kSmolLm3) \
   ROW(kGranite) \
@@ -35,6 +36,7 @@
   ROW(kSeedOss) \
   ROW(kArcee) \
   ROW(kNemotron) \
+  ROW(kApertus) \
   ROW(kQwen2Moe) \
   ROW(kQwen3Moe) \
   ROW(kOlmoe) \
@@ -46,6 +48,7 @@
   ROW(kErnieMoe) \
   ROW(kHunYuanMoe) \
   ROW(kMiniMaxM2) \
+  ROW(kAfmoe) \
   ROW(kHunYuanDense) \
   ROW(kDeepSeek2) \
   ROW(kLlama4) \
@@ -67,6 +70,7 @@
   ROW(kGraniteHybrid) \
   ROW(kFalconH1) \
   ROW(kNemotronH) \
+  ROW(kNemotronHMoe) \
   ROW(kMamba) \
   ROW(kJamba) \
   ROW(kGemma3n) \

@@ -33,6 +33,15 @@ inline constexpr TensorRow kMamba2Tensors[] = {
     {"model.layers.{}.mamba.D", "blk.{}.ssm_d", StoredForm::column},
 };
 
+// Rows for the norms and feed-forward parts of Falcon-H1 and Bamba.
+inline constexpr TensorRow kPreFeedForwardTensors[] = {
+    {"model.final_layernorm.weight", "output_norm.weight"},
+    {"model.layers.{}.pre_ff_layernorm.weight", "blk.{}.ffn_norm.weight"},
+    {"model.layers.{}.feed_forward.gate_proj.weight", "blk.{}.ffn_gate.weight"},
+    {"model.layers.{}.feed_forward.up_proj.weight", "blk.{}.ffn_up.weight"},
+    {"model.layers.{}.feed_forward.down_proj.weight", "blk.{}.ffn_down.weight"},
+};
+
 // Rows for models whose layers are called mixers (Mamba 2, Nemotron-H).
 inline constexpr ConfigRow kMixerConfig[] = {
     {"layer_norm_epsilon", ConfigRow::Use::read, "attention.layer_norm_rms_epsilon"},

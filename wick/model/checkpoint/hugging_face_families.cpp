@@ -115,7 +115,7 @@ constexpr std::array kForeignClasses = {
     ForeignClass{"Mamba", Family::recurrent, "mamba"},
     ForeignClass{"Jamba", Family::recurrent, "jamba"},
     ForeignClass{"Zamba", Family::recurrent},
-    ForeignClass{"Bamba", Family::recurrent},
+    ForeignClass{"Bamba", Family::recurrent, "granitehybrid"},
     ForeignClass{"NemotronH", Family::recurrent, "nemotron_h"},
     ForeignClass{"GraniteMoeHybrid", Family::recurrent, "granitehybrid"},
     ForeignClass{"Lfm2Moe", Family::recurrent, "lfm2moe"},

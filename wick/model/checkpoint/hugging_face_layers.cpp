@@ -27,6 +27,7 @@ std::optional<LayerKind> layer_kind_of(std::string_view word) {
   if (word == "full_attention" || word == "attention" || word == "*") return LayerKind::attention;
   if (word == "conv" || word == "mamba" || word == "linear_attention" || word == "M") return LayerKind::recurrent;
   if (word == "mlp" || word == "-") return LayerKind::feed_forward;
+  if (word == "moe" || word == "E") return LayerKind::experts;
   return std::nullopt;
 }
 
@@ -98,7 +99,8 @@ void ConfigTranslator::translate_layer_kinds() {
   std::vector<LayerKind> kinds;
   const auto add_kind = [&](const std::string& key, const Json& value, std::string_view word) {
     const std::optional<LayerKind> kind = layer_kind_of(word);
-    if (!kind) refuse(key, shown(value), "this version knows full_attention, attention, conv, mamba, linear_attention and mlp for a layer");
+    if (!kind)
+      refuse(key, shown(value), "this version knows full_attention, attention, conv, mamba, linear_attention, mlp and moe for a layer");
     kinds.push_back(*kind);
   };
   const Json* layers = find("num_hidden_layers");
@@ -114,8 +116,10 @@ void ConfigTranslator::translate_layer_kinds() {
     origin = "hybrid_override_pattern";
     for (const char letter : pattern->get_ref<const std::string&>()) add_kind(origin, *pattern, std::string_view(&letter, 1));
   }
-  if (const Json* full = find("full_attn_idxs"); kinds.empty() && full != nullptr && layers != nullptr) {
-    origin = "full_attn_idxs";
+  for (const char* key : {"full_attn_idxs", "attn_layer_indices"}) {
+    const Json* full = find(key);
+    if (!kinds.empty() || full == nullptr || layers == nullptr) continue;
+    origin = key;
     kinds.assign(std::min(whole_number("num_hidden_layers", *layers), kMaxConfigLayers), LayerKind::recurrent);
     if (!full->is_array()) refuse(origin, shown(*full), "a list is needed");
     for (const Json& index : *full) {
@@ -139,17 +143,27 @@ void ConfigTranslator::translate_layer_kinds() {
   }
   if (layers == nullptr) add("block_count", origin, {static_cast<uint64_t>(kinds.size())});
   if (has_own_row("full_attention_interval")) return add_recurrent_layers(origin, kinds);
-  const bool single = std::find(kinds.begin(), kinds.end(), LayerKind::feed_forward) != kinds.end() || origin == "layers_block_type" ||
-                      origin == "hybrid_override_pattern";
+  const auto has_kind = [&](LayerKind kind) { return std::find(kinds.begin(), kinds.end(), kind) != kinds.end(); };
+  if (has_kind(LayerKind::experts) && !has_own_row("moe_intermediate_size"))
+    refuse(origin, "moe", fmt::format("{} has no such layers", result_.architecture->name));
+  const bool single = has_kind(LayerKind::feed_forward) || origin == "layers_block_type" || origin == "hybrid_override_pattern";
   std::vector<int32_t> kv_heads_of, widths;
   const Json* width = find("intermediate_size");
   for (const LayerKind kind : kinds) {
     kv_heads_of.push_back(kind == LayerKind::attention ? kv_heads : 0);
     if (single && width != nullptr) {
-      widths.push_back(kind == LayerKind::feed_forward ? static_cast<int32_t>(whole_number("intermediate_size", *width)) : 0);
+      const char* const key = kind == LayerKind::experts ? "moe_intermediate_size" : "intermediate_size";
+      const bool has_width = kind == LayerKind::experts || kind == LayerKind::feed_forward;
+      const Json* own = find(key);
+      if (has_width && own == nullptr) refuse(key, "null", "layers of that kind need it");
+      widths.push_back(has_width ? static_cast<int32_t>(whole_number(key, *own)) : 0);
     }
   }
   add_sizes("attention.head_count_kv", origin, kv_heads_of);
+  // A configuration may have sizes of experts that no layer has.
+  if (has_own_row("moe_latent_size") && !has_kind(LayerKind::experts)) {
+    std::erase_if(result_.metadata, [&](const auto& entry) { return entry.first.starts_with(canonical_key("expert_")); });
+  }
   if (!widths.empty()) add_sizes("feed_forward_length", origin, widths);
 }
 
@@ -184,7 +198,9 @@ void ConfigTranslator::translate_state_sizes() {
   if (const std::string_view key = result_.architecture->hugging_face.step_rank; !key.empty()) translate_selective_scan(std::string(key));
   if (has_own_row("position_embedding_type")) {
     const Json* type = find("position_embedding_type");
-    add("rope.scaling.finetuned", "position_embedding_type", {type != nullptr && *type == "rope"});
+    if (type != nullptr || !has("rope.scaling.finetuned")) {
+      add("rope.scaling.finetuned", "position_embedding_type", {type != nullptr && *type == "rope"});
+    }
   }
   // Where no experts are chosen, those that all tokens share are the feed-forward part.
   if (const uint64_t shared = added("expert_shared_feed_forward_length"); shared > 0 && added("expert_count") == 0) {

@@ -24,7 +24,7 @@ class ConfigTranslator {
  public:
   using Json = nlohmann::json;
   // The kinds of layers of a recurrent architecture.
-  enum class LayerKind { attention, recurrent, feed_forward };
+  enum class LayerKind { attention, recurrent, feed_forward, experts };
 
   // `prefix`: of the configuration's keys, where it is a part of another one.
   ConfigTranslator(const Json& json, const std::string& name, std::string prefix)

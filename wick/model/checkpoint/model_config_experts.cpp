@@ -76,13 +76,13 @@ std::vector<PartSpec> ModelConfig::feed_forward_parts(int64_t index, const Exper
   const Checkpoint& file = keys.checkpoint();
   const std::string prefix = fmt::format("blk.{}.", index);
   const bool routed = experts.count > 0 && file.find_tensor(prefix + "ffn_gate_inp.weight") != nullptr;
-  if (!routed) return {{feed_forward(index)}};
+  if (!routed) return {{experts.gated ? feed_forward(index) : ungated_feed_forward(index)}};
   std::vector<PartSpec> parts = {{experts}};
   const CheckpointTensor* shared = file.find_tensor(prefix + "ffn_up_shexp.weight");
   if (shared == nullptr && keys.find_number("expert_shared_count").value_or(0) == 0) return parts;
-  FeedForwardSpec spec = feed_forward(index);
+  FeedForwardSpec spec = experts.gated ? feed_forward(index) : ungated_feed_forward(index);
   spec.suffix = "_shexp";
-  const bool in_one = file.find_tensor(prefix + "ffn_gate_shexp.weight") == nullptr;
+  const bool in_one = spec.gated && file.find_tensor(prefix + "ffn_gate_shexp.weight") == nullptr;
   const int64_t rows = shared == nullptr || shared->shape.rank() == 0 ? experts.width : shared->shape[0];
   spec.width = in_one ? std::max<int64_t>(rows / 2, 1) : rows;
   if (file.find_tensor(prefix + "ffn_gate_inp_shexp.weight") != nullptr) spec.scaled_by = "ffn_gate_inp_shexp";

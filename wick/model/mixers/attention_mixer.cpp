@@ -25,6 +25,7 @@ class AttentionMixer final : public Mixer {
     std::vector<const ScaledMatrix*> all{&query_, &key_, &value_};
     all.resize(projected_);
     all.push_back(&output_);
+    if (gate_) all.push_back(&*gate_);
     return all;
   }
   [[nodiscard]] std::vector<ScaledMatrix*> adaptable() override {
@@ -37,8 +38,8 @@ class AttentionMixer final : public Mixer {
  private:
   // Queries, keys and values of x, as far as there are matrices for them, their biases added; `fusion` may name a norm.
   [[nodiscard]] std::vector<Tensor> project(const Tensor& x, LinearFusion fusion, const MixerContext& context) const;
-  // What attn_output is multiplied by.
-  [[nodiscard]] Tensor heads_of(const std::vector<Tensor>& qkv, const MixerContext& context) const;
+  // What attn_output is multiplied by. `gate`: attn_gate's product.
+  [[nodiscard]] Tensor heads_of(const std::vector<Tensor>& qkv, std::optional<Tensor> gate, const MixerContext& context) const;
   // `gate`: [rows, heads, head_dim], where heads have one.
   [[nodiscard]] Tensor finished(const Tensor& attended, const std::optional<Tensor>& gate) const;
   // Turns the query, and writes key and value into the cache where they are this layer's.
@@ -51,6 +52,7 @@ class AttentionMixer final : public Mixer {
   size_t projected_ = 3;  // how many of query_, key_ and value_ there are
   bool deterministic_;
   ScaledMatrix query_, key_, value_, output_;
+  std::optional<ScaledMatrix> gate_;
   std::optional<Tensor> query_bias_, key_bias_, value_bias_, output_bias_;
   std::optional<Tensor> query_norm_, key_norm_;
   std::optional<Tensor> unit_weight_, unit_bias_;  // of layer norms without weights
@@ -126,6 +128,7 @@ AttentionMixer::AttentionMixer(const AttentionSpec& spec, WeightReader& weights,
   if (projected_ > 1) read("attn_k", kv_width, key_, key_bias_);
   if (projected_ > 2) read("attn_v", kv_width, value_, value_bias_);
   output_ = weights.matrix(prefix + "attn_output", hidden_size, query_width);
+  if (spec.gate_matrix) gate_ = weights.matrix(prefix + "attn_gate", query_width, hidden_size);
   if (spec.output_bias) output_bias_ = weights.find_vector(prefix + "attn_output.bias", hidden_size);
   if (spec.head_norms == HeadNorms::each_head_rotated) {
     // A rotation changes no norm, so keys go into the cache without the weights, which queries take over: both stand in the same product.
@@ -186,9 +189,8 @@ Tensor AttentionMixer::rotated(const Tensor& query, const std::vector<Tensor>& q
                          context.pool.values(cached_));
 }
 
-Tensor AttentionMixer::heads_of(const std::vector<Tensor>& qkv, const MixerContext& context) const {
+Tensor AttentionMixer::heads_of(const std::vector<Tensor>& qkv, std::optional<Tensor> gate, const MixerContext& context) const {
   Tensor query = qkv[0];
-  std::optional<Tensor> gate;
   if (spec_.gated) {
     const Tensor both = query.reshape({query.dim(0), spec_.heads, 2 * spec_.head_dim});
     query = both.narrow(2, 0, spec_.head_dim).contiguous();
@@ -231,8 +233,9 @@ Tensor AttentionMixer::finished(const Tensor& attended, const std::optional<Tens
 }
 
 Tensor AttentionMixer::forward(const Tensor& normed, const MixerContext& context) const {
-  context.show_input({query_.name, key_.name, value_.name}, normed);
-  const Tensor heads = heads_of(project(normed, {}, context), context);
+  context.show_input({query_.name, key_.name, value_.name, gate_ ? std::string_view(gate_->name) : ""}, normed);
+  const auto gate = gate_ ? std::optional(context.product(*gate_, normed)) : std::nullopt;
+  const Tensor heads = heads_of(project(normed, {}, context), gate, context);
   context.show_input({output_.name}, heads);
   return biased(context.product(output_, heads), output_bias_);
 }
@@ -240,10 +243,10 @@ Tensor AttentionMixer::forward(const Tensor& normed, const MixerContext& context
 std::optional<Tensor> AttentionMixer::forward_fused(const Tensor& x, const Norm& norm, const MixerContext& context) const {
   const std::array<const Tensor*, 3> first{&query_.weight, &key_.weight, &value_.weight};
   const std::array<const Tensor*, 1> last{&output_.weight};
-  if (scaled_ || output_.scale != 1 || !fuses_linear(x, std::span(first).first(projected_), context.linear) ||
+  if (scaled_ || gate_ || output_.scale != 1 || !fuses_linear(x, std::span(first).first(projected_), context.linear) ||
       !fuses_linear(x, last, context.linear))
     return std::nullopt;
-  const Tensor heads = heads_of(project(x, norm.fusion(), context), context);
+  const Tensor heads = heads_of(project(x, norm.fusion(), context), std::nullopt, context);
   return linear(heads, output_.weight, context.linear, {.biases = {pointer_to(output_bias_)}, .residual = &x});
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "wick/model/mixers/mixer.h"
+#include "wick/nn/activation.h"
 #include "wick/tensor/ops/linear.h"
 #include "wick/tensor/ops/normalize.h"
 
@@ -38,7 +39,7 @@ class ExpertsMixer final : public Mixer {
 
   [[nodiscard]] Tensor forward(const Tensor& read, const MixerContext& context) const override;
   [[nodiscard]] std::vector<const ScaledMatrix*> matrices() const override {
-    if (joined_) return {&up_, &down_};
+    if (joined_ || !spec_.gated) return {&up_, &down_};
     return {&gate_, &up_, &down_};
   }
 
@@ -47,7 +48,7 @@ class ExpertsMixer final : public Mixer {
   [[nodiscard]] Choice choose_sparsely(const Tensor& scores) const;
   [[nodiscard]] Tensor product(const Tensor& x, const ScaledMatrix& matrix, const std::optional<Tensor>& bias, const Tensor& ids,
                                const MixerContext& context) const;
-  // activation(gate(x)) · up(x).
+  // activation(gate(x)) · up(x), or activation(up(x)).
   [[nodiscard]] Tensor inner(const Tensor& x, const Tensor& ids, const MixerContext& context) const;
   // For the choice: scores outside of the best groups never win.
   [[nodiscard]] Tensor within_groups(const Tensor& scores) const;
@@ -55,6 +56,7 @@ class ExpertsMixer final : public Mixer {
   ExpertsSpec spec_;
   bool joined_;  // up_ holds each expert's gate before its up
   ScaledMatrix router_, gate_, up_, down_;
+  std::optional<ScaledMatrix> latent_down_, latent_up_;
   std::optional<Tensor> router_scale_, input_scale_;  // [hidden_size] of each
   std::optional<Tensor> router_bias_, choice_bias_, gate_bias_, up_bias_, down_bias_;
 };
@@ -72,18 +74,25 @@ ExpertsMixer::ExpertsMixer(const ExpertsSpec& spec, WeightReader& weights, const
   }
   router_bias_ = weights.find_vector(prefix + "ffn_gate_inp.bias", spec.count);
   choice_bias_ = weights.find_vector(prefix + "exp_probs_b.bias", spec.count);
+  const int64_t read = spec.latent > 0 ? spec.latent : hidden_size;
+  if (spec.latent > 0) {
+    latent_down_ = weights.matrix(prefix + "ffn_latent_down", spec.latent, hidden_size);
+    latent_up_ = weights.matrix(prefix + "ffn_latent_up", hidden_size, spec.latent);
+  }
   if (joined_) {
-    up_ = weights.experts(prefix + "ffn_gate_up_exps", spec.count, 2 * spec.width, hidden_size);
+    up_ = weights.experts(prefix + "ffn_gate_up_exps", spec.count, 2 * spec.width, read);
     up_bias_ = weights.find_expert_biases(prefix + "ffn_gate_up_exps.bias", spec.count, 2 * spec.width);
     if (!up_.expert_scales) up_.expert_scales = weights.find_expert_scales(prefix + "ffn_up_exps", spec.count);
   } else {
-    gate_ = weights.experts(prefix + "ffn_gate_exps", spec.count, spec.width, hidden_size);
-    gate_bias_ = weights.find_expert_biases(prefix + "ffn_gate_exps.bias", spec.count, spec.width);
-    up_ = weights.experts(prefix + "ffn_up_exps", spec.count, spec.width, hidden_size);
+    if (spec.gated) {
+      gate_ = weights.experts(prefix + "ffn_gate_exps", spec.count, spec.width, read);
+      gate_bias_ = weights.find_expert_biases(prefix + "ffn_gate_exps.bias", spec.count, spec.width);
+    }
+    up_ = weights.experts(prefix + "ffn_up_exps", spec.count, spec.width, read);
     up_bias_ = weights.find_expert_biases(prefix + "ffn_up_exps.bias", spec.count, spec.width);
   }
-  down_ = weights.experts(prefix + "ffn_down_exps", spec.count, hidden_size, spec.width);
-  down_bias_ = weights.find_expert_biases(prefix + "ffn_down_exps.bias", spec.count, hidden_size);
+  down_ = weights.experts(prefix + "ffn_down_exps", spec.count, read, spec.width);
+  down_bias_ = weights.find_expert_biases(prefix + "ffn_down_exps.bias", spec.count, read);
 }
 
 Tensor ExpertsMixer::within_groups(const Tensor& scores) const {
@@ -134,6 +143,7 @@ Tensor ExpertsMixer::product(const Tensor& x, const ScaledMatrix& matrix, const 
 }
 
 Tensor ExpertsMixer::inner(const Tensor& x, const Tensor& ids, const MixerContext& context) const {
+  if (!spec_.gated) return nn::Activation(spec_.activation).forward(product(x, up_, up_bias_, ids, context));
   if (joined_) {
     const Tensor both = product(x, up_, up_bias_, ids, context);
     return apply_gate(spec_.gate, both.narrow(-1, 0, spec_.width).contiguous(), both.narrow(-1, spec_.width, spec_.width).contiguous());
@@ -154,12 +164,17 @@ Tensor ExpertsMixer::forward(const Tensor& read, const MixerContext& context) co
   exact.precise = true;
   const Choice choice = choose(biased(router_.scaled(linear(routed, router_.weight, exact)), router_bias_));
   const Tensor weights = choice.weights.unsqueeze(-1);
-  const Tensor x = spec_.weights_input ? normed.unsqueeze(1) * weights : normed;
+  if (latent_down_) context.show_input({latent_down_->name}, normed);
+  const Tensor own = latent_down_ ? context.product(*latent_down_, normed) : normed;
+  const Tensor x = spec_.weights_input ? own.unsqueeze(1) * weights : own;
   context.show_input({gate_.name, up_.name}, x, spec_.count, choice.ids);
   const Tensor hidden = inner(x, choice.ids, context);
   context.show_input({down_.name}, hidden, spec_.count, choice.ids);
   const Tensor results = product(hidden, down_, down_bias_, choice.ids, context);
-  return spec_.weights_input ? results.sum(1) : (results * weights).sum(1);
+  const Tensor sum = spec_.weights_input ? results.sum(1) : (results * weights).sum(1);
+  if (!latent_up_) return sum;
+  context.show_input({latent_up_->name}, sum);
+  return context.product(*latent_up_, sum);
 }
 
 }  // namespace
