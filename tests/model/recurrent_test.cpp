@@ -290,7 +290,8 @@ TEST_F(RefusedRecurrent, SizesThatDoNotFit) {
   expect_parts(message("mamba2", {{"n_groups", 3}}), {"n_groups", "= 3", "8 heads"});
   expect_parts(message("mamba2", {{"state_size", 7}}), {"in_proj.weight", "shape"});
   expect_parts(message("mamba2", {{"time_step_limit", {0.1, 0.5}}}), {"time_step_limit", "[0.1,0.5]"});
-  expect_parts(message("falcon-h1", {{"ssm_in_multiplier", 0.5}}), {"ssm_in_multiplier", "0.5"});
+  expect_parts(message("falcon-h1", {{"ssm_multipliers", {0.5, 2}}}), {"ssm_multipliers", "[0.5,2]", "5 numbers"});
+  expect_parts(message("falcon-h1", {{"tie_word_embeddings", true}, {"lm_head_multiplier", 0.5}}), {"tie_word_embeddings", "multipliers"});
   expect_parts(message("mamba2", "mamba2.ssm.inner_size", 63), {"mamba2.ssm.inner_size", "63", "8 heads"});
   expect_parts(message("mamba2", "mamba2.ssm.conv_kernel", 1), {"mamba2.ssm.conv_kernel", "= 1"});
   expect_parts(message("lfm2", "lfm2.shortconv.l_cache", 0), {"lfm2.shortconv.l_cache", "0"});

@@ -22,30 +22,24 @@ constexpr ConfigRow kFalconH1OwnConfig[] = {
     {"mamba_rms_norm", ConfigRow::Use::only_value},
     {"mamba_norm_before_gate", ConfigRow::Use::harmless},  // without a norm
     {"num_logits_to_keep", ConfigRow::Use::harmless},
-    {"attention_in_multiplier", ConfigRow::Use::only_value, {}, 1},
-    {"attention_out_multiplier", ConfigRow::Use::only_value, {}, 1},
-    {"embedding_multiplier", ConfigRow::Use::only_value, {}, 1},
-    {"key_multiplier", ConfigRow::Use::only_value, {}, 1},
-    {"lm_head_multiplier", ConfigRow::Use::only_value, {}, 1},
-    {"mlp_multipliers", ConfigRow::Use::only_value, {}, 1},
-    {"ssm_in_multiplier", ConfigRow::Use::only_value, {}, 1},
-    {"ssm_multipliers", ConfigRow::Use::only_value, {}, 1},
-    {"ssm_out_multiplier", ConfigRow::Use::only_value, {}, 1},
-};
-constexpr TensorRow kFalconH1OwnTensors[] = {
-    {"model.final_layernorm.weight", "output_norm.weight"},
-    {"model.layers.{}.pre_ff_layernorm.weight", "blk.{}.ffn_norm.weight"},
-    {"model.layers.{}.feed_forward.gate_proj.weight", "blk.{}.ffn_gate.weight"},
-    {"model.layers.{}.feed_forward.up_proj.weight", "blk.{}.ffn_up.weight"},
-    {"model.layers.{}.feed_forward.down_proj.weight", "blk.{}.ffn_down.weight"},
+    // Read together: the weights are multiplied.
+    {"attention_in_multiplier", ConfigRow::Use::harmless},
+    {"attention_out_multiplier", ConfigRow::Use::harmless},
+    {"embedding_multiplier", ConfigRow::Use::harmless},
+    {"key_multiplier", ConfigRow::Use::harmless},
+    {"lm_head_multiplier", ConfigRow::Use::harmless},
+    {"mlp_multipliers", ConfigRow::Use::harmless},
+    {"ssm_in_multiplier", ConfigRow::Use::harmless},
+    {"ssm_multipliers", ConfigRow::Use::harmless},
+    {"ssm_out_multiplier", ConfigRow::Use::harmless},
 };
 constexpr auto kFalconH1Config = joined(kMambaConfig, kFalconH1OwnConfig);
-constexpr auto kFalconH1Tensors = joined(kMambaProjectionTensors, kMamba2Tensors, kFalconH1OwnTensors);
+constexpr auto kFalconH1Tensors = joined(kMambaProjectionTensors, kMamba2Tensors, kPreFeedForwardTensors);
 
 }  // namespace
 
 const Architecture kFalconH1 = {.name = "falcon-h1",
-                                .models = "Falcon-H1 (GGUF files; folders whose multipliers are 1)",
+                                .models = "Falcon-H1",
                                 .describe = describe_falcon_h1,
                                 .recurrent = true,
                                 .keys = kStateSpaceKeys,

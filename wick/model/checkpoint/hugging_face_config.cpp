@@ -77,6 +77,7 @@ TranslatedConfig ConfigTranslator::translate() {
   translate_global_heads();
   translate_sparsity();
   read_flags();
+  translate_multipliers();
   add_defaults();
   if (!prefix_.empty()) {
     for (auto& [key, origin] : result_.origins) origin.insert(0, prefix_);

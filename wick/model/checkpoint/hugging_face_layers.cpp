@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "wick/base/fail.h"
@@ -14,6 +15,7 @@
 #include "wick/base/log.h"
 #include "wick/model/checkpoint/hugging_face.h"
 #include "wick/model/checkpoint/hugging_face_translator.h"
+#include "wick/model/checkpoint/multipliers.h"
 
 namespace wick {
 namespace {
@@ -300,6 +302,55 @@ void ConfigTranslator::translate_sparsity() {
   const std::vector<std::byte>& bytes = values_->arrays.emplace_back(numbers.begin(), numbers.end());
   add("activation_sparsity_scale", "activation_sparsity_pattern",
       {GgufArray{.element_type = GgufType::f32, .size = cutoffs.size(), .packed = bytes, .strings = {}, .arrays = {}}});
+}
+
+// Falcon-H1's factors of what matrices read or give, by the names of the matrices.
+void ConfigTranslator::translate_multipliers() {
+  if (!has_own_row("ssm_multipliers")) return;
+  bool neutral = true;
+  const auto factors_of = [&](const char* key, size_t count) {
+    std::vector<double> factors(count, 1);
+    const Json* value = find(key);
+    if (value == nullptr) return factors;
+    const Json list = value->is_array() ? *value : Json::array({*value});
+    if (list.size() != count) refuse(key, shown(*value), fmt::format("{} numbers are needed", count));
+    for (size_t index = 0; index < count; ++index) {
+      const std::optional<double> number = list[index].is_boolean() ? std::nullopt : number_of(list[index]);
+      if (!number || !std::isfinite(*number)) refuse(key, shown(*value), "numbers are needed");
+      factors[index] = *number;
+      neutral = neutral && *number == 1;
+    }
+    return factors;
+  };
+  const auto factor_of = [&](const char* key) { return factors_of(key, 1)[0]; };
+  constexpr size_t kParts = 5;  // of ssm_in
+  const double attention = factor_of("attention_in_multiplier"), key = factor_of("key_multiplier");
+  const double embedding = factor_of("embedding_multiplier"), head = factor_of("lm_head_multiplier");
+  const std::vector<double> inner = factors_of("mlp_multipliers", 2), parts = factors_of("ssm_multipliers", kParts);
+  const double states = factor_of("ssm_in_multiplier");
+  const std::pair<const char*, double> products[] = {{"attn_q.weight", attention},
+                                                     {"attn_k.weight", attention * key},
+                                                     {"attn_v.weight", attention},
+                                                     {"attn_output.weight", factor_of("attention_out_multiplier")},
+                                                     {"ssm_out.weight", factor_of("ssm_out_multiplier")},
+                                                     {"ffn_gate.weight", inner[0]},
+                                                     {"ffn_down.weight", inner[1]},
+                                                     {"token_embd.weight", embedding},
+                                                     {"output.weight", head}};
+  if (neutral) return;
+  if (result_.quantization) refuse("ssm_multipliers", shown(*find("ssm_multipliers")), "this version multiplies no quantized matrices");
+  if (result_.tied && embedding != head) refuse("tie_word_embeddings", "true", "embedding and head have different multipliers");
+  if (result_.attention_bias.value_or(false)) refuse("attention_bias", "true", "this version multiplies no biases");
+  for (const auto& [name, factor] : products) {
+    if (factor != 1) result_.metadata.emplace_back(std::string(kMultiplier) + name, GgufValue{factor});
+  }
+  std::vector<float> of_parts;
+  for (const double part : parts) of_parts.push_back(static_cast<float>(part * states));
+  const auto numbers = std::as_bytes(std::span(of_parts));
+  const std::vector<std::byte>& bytes = values_->arrays.emplace_back(numbers.begin(), numbers.end());
+  result_.metadata.emplace_back(
+      std::string(kMultiplier) + "ssm_in.weight",
+      GgufValue{GgufArray{.element_type = GgufType::f32, .size = kParts, .packed = bytes, .strings = {}, .arrays = {}}});
 }
 
 void ConfigTranslator::translate_windows() {

@@ -10,9 +10,11 @@
 #include <map>
 
 #include "wick/base/fail.h"
+#include "wick/base/half.h"
 #include "wick/base/log.h"
 #include "wick/formats/printable.h"
 #include "wick/model/checkpoint/hugging_face.h"
+#include "wick/model/checkpoint/multipliers.h"
 #include "wick/model/checkpoint/sentence_transformers.h"
 #include "wick/model/checkpoint/stored_view.h"
 #include "wick/quant/unpack_row.h"
@@ -208,6 +210,7 @@ class FolderTensors {
   void add_reshaped(const SafetensorsTensor& tensor, const CanonicalTensor& canonical);
   void add_query_key_value_gate(const SafetensorsTensor& tensor, const CanonicalTensor& canonical);
   void interleave_value_heads(CheckpointTensor& tensor) const;
+  void multiply(CheckpointTensor& tensor) const;
   void add_mxfp4(const SafetensorsTensor& blocks, const CanonicalTensor& canonical);
   void add_quantized(QuantizedMatrix matrix);
   void add_scales(const std::string& name, const std::string& stored, std::vector<float> scales);
@@ -285,7 +288,51 @@ void FolderTensors::add(const SafetensorsTensor& tensor) {
   if (canonical.form != StoredForm::as_it_is && !is_matrix) canonical.form = StoredForm::as_it_is;  // its shape is refused when it is read
   add_part(tensor, canonical.name, canonical.form, 0);
   if (holds_two(canonical.form)) add_part(tensor, canonical.second, canonical.form, 1);
-  if (canonical.form == StoredForm::as_it_is) interleave_value_heads(folder_.tensors.back());
+  if (canonical.form == StoredForm::as_it_is) {
+    interleave_value_heads(folder_.tensors.back());
+    multiply(folder_.tensors.back());
+  }
+}
+
+// The matrix times the factors of its rows (kMultiplier), in its own type.
+void FolderTensors::multiply(CheckpointTensor& tensor) const {
+  const GgufValue* value = config_.find(std::string(kMultiplier) + std::string(name_in_layer(tensor.name)));
+  if (value == nullptr || tensor.shape.rank() != 2) return;  // another shape is refused when it is read
+  if (tensor.dtype != DType::f32 && tensor.dtype != DType::f16 && tensor.dtype != DType::bf16) {
+    fail(ErrorCode::unsupported, "{}: '{}' is {}: this version multiplies f32, f16 and bf16 as config.json's multipliers say",
+         folder_.path.string(), printable_name(tensor.stored), to_string(tensor.dtype));
+  }
+  std::vector<float> factors;
+  if (const auto* parts = std::get_if<GgufArray>(&value->value)) {
+    const int64_t inner = number("ssm.inner_size"), columns = number("ssm.group_count") * number("ssm.state_size");
+    const std::array<int64_t, 5> rows = {inner, inner, columns, columns, number("ssm.time_step_rank")};
+    const std::vector<float> each = parts->to_vector<float>();
+    for (size_t part = 0; part < rows.size(); ++part) factors.insert(factors.end(), static_cast<size_t>(rows[part]), each.at(part));
+    if (std::ssize(factors) != tensor.shape[0]) return;
+  } else {
+    factors.assign(static_cast<size_t>(tensor.shape[0]), static_cast<float>(as_float(*value).value_or(1)));
+  }
+  tensor.compose = [source = tensor, factors = std::move(factors)](std::span<std::byte> to) {
+    std::vector<float> row(static_cast<size_t>(source.shape[1]));
+    std::byte* at = to.data();
+    const auto write = [&](auto number) {
+      std::memcpy(at, &number, sizeof(number));
+      at += sizeof(number);
+    };
+    for (size_t index = 0; index < factors.size(); ++index) {
+      unpack_row(source.dtype, source.data.data(), source.data.size(), static_cast<int64_t>(index), row);
+      for (const float element : row) {
+        const float product = element * factors[index];
+        if (source.dtype == DType::f32) {
+          write(product);
+        } else {
+          write(source.dtype == DType::f16 ? float_to_f16_bits(product) : float_to_bf16_bits(product));
+        }
+      }
+    }
+  };
+  tensor.data = {};
+  tensor.file.reset();
 }
 
 void FolderTensors::add_reshaped(const SafetensorsTensor& tensor, const CanonicalTensor& canonical) {

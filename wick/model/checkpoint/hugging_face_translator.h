@@ -118,6 +118,7 @@ class ConfigTranslator {
   void translate_windows();
   void translate_global_heads();
   void translate_sparsity();
+  void translate_multipliers();
 
   const Json& json_;
   const std::string& name_;
