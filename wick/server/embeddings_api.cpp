@@ -154,7 +154,9 @@ class EmbeddingBatch : public std::enable_shared_from_this<EmbeddingBatch> {
 
   // A list of vectors for each text: of one, or without pooling of one for each token.
   void respond_with_tokens() {
-    const auto width = static_cast<size_t>(service_->engine->info().width);
+    const EngineInfo info = service_->engine->info();
+    const bool is_cut = answer_.dimensions > 0 && !info.embeds_each_token;
+    const auto width = static_cast<size_t>(is_cut ? answer_.dimensions : info.width);
     Json list = Json::array();
     for (const std::vector<float>& vectors : vectors_) {
       Json rows = Json::array();
