@@ -64,7 +64,7 @@ and not forked_child and not little_time"
 against_clients() {
   need_python python-clients pypi-clients
   need_python python-instructor pypi-instructor
-  build dev apps/wick-worker-cpu || return 1
+  build dev apps/wick-worker-cpu apps/wick || return 1
   local python=build/python-clients/bin/python other=build/python-instructor/bin/python
   [[ -x $python ]] || python=python3
   [[ -x $other ]] || other=python3

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <future>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -69,7 +70,12 @@ class Server {
         log_(options.log_format == LogFormat::json, log),
         access_(options.access),
         router_(access_, BrowserAccess(browser_options(options))),
-        heartbeats_(heartbeat_options(options)) {}
+        heartbeats_(heartbeat_options(options)) {
+    if (!options.batches) return;
+    batches_ = options.batches({.router = router_,
+                                .at_once = [this] { return requests_at_once(); },
+                                .log = [this](std::string_view level, const Json& details) { log_.event(level, "batch", details); }});
+  }
 
   int run(const std::function<std::shared_ptr<Service>(const Progress&)>& load) {
     worker_.emplace(worker_options());
@@ -112,7 +118,10 @@ class Server {
       load(heartbeat);
       loaded.set_value();
     });
+    if (batches_ != nullptr) batches_->start();
     wait_for_stop();
+    // It goes on when the next process starts: nobody waits for it now.
+    if (batches_ != nullptr) batches_->stop();
     worker_->stopping();
     if (pool_) pool_->stop();
     heartbeat.beat();
@@ -141,6 +150,12 @@ class Server {
                   if (http_) http_->post(std::move(work));
                 },
             .device_metrics = options_.device_metrics};
+  }
+
+  [[nodiscard]] int64_t requests_at_once() const {
+    constexpr int64_t kUnknown = 8;
+    const std::shared_ptr<Service> service = worker_->service_if_ready();
+    return service == nullptr ? kUnknown : service->engine->info().sequences;
   }
 
   void add_routes(Router& router, Worker& worker) {
@@ -263,6 +278,7 @@ class Server {
   std::optional<ModelPool> pool_;
   std::optional<LongRequests> long_requests_;
   std::optional<HttpServer> http_;
+  std::unique_ptr<ServerPart> batches_;
   std::atomic_flag stop_;
   std::atomic<int> failure_{0};
 };

@@ -6,16 +6,38 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "wick/server/access.h"
 #include "wick/server/http_server.h"
 #include "wick/server/model_pool.h"
+#include "wick/server/router.h"
 #include "wick/server/worker.h"
 
 namespace wick::server {
 
 enum class LogFormat { text, json };
+
+// A part of the server that a program may leave out. It adds endpoints when it is made, and works beside the requests from start() to
+// stop().
+class ServerPart {
+ public:
+  ServerPart() = default;
+  virtual ~ServerPart() = default;
+  ServerPart(const ServerPart&) = delete;
+  ServerPart& operator=(const ServerPart&) = delete;
+
+  virtual void start() = 0;
+  virtual void stop() = 0;
+};
+
+struct ServerPartOptions {
+  Router& router;
+  std::function<int64_t()> at_once = {};  // requests that the engine computes at once
+  // An event for the log: its level, and what it says.
+  std::function<void(std::string_view level, const Json& details)> log = {};
+};
 
 struct ServeOptions {
   HttpServerOptions http = {};
@@ -27,8 +49,10 @@ struct ServeOptions {
   bool is_quiet = false;
   bool has_page = true;  // the chat page at /
   std::string worker_id, model_ref, device, implementation, version, metrics_prefix;
-  std::string slot_folder;                        // where /slots saves to and restores from; empty: it does not
-  std::function<Json()> device_metrics = {};      // as in WorkerOptions
+  std::string slot_folder;                    // where /slots saves to and restores from; empty: it does not
+  std::function<Json()> device_metrics = {};  // as in WorkerOptions
+  // Files and batches of OpenAI's API (make_batch_part); empty: the server has none.
+  std::function<std::unique_ptr<ServerPart>(const ServerPartOptions&)> batches = {};
   std::string queen_url, hive_url, callback_url;  // empty: none
 };
 

@@ -1,9 +1,11 @@
+#include <string>
 #include <utility>
 
 #include "wick/base/fail.h"
 #include "wick/cli/commands/serving.h"
 #include "wick/cli/commands/wick_command.h"
 #include "wick/device/selection.h"
+#include "wick/server/batch/batch_api.h"
 
 namespace wick {
 namespace {
@@ -30,6 +32,7 @@ void serve_command(Console& console, const Arguments& arguments) {
   ServedModel served;
   DeviceChoice device;
   int threads = 0;
+  std::string batch_folder;
   Flags flags(
       "Serves a language model over HTTP, to many clients at once, with the APIs of OpenAI, Anthropic, Ollama and llama.cpp, and a chat "
       "page at /.",
@@ -50,6 +53,9 @@ void serve_command(Console& console, const Arguments& arguments) {
       .add_values("--lora", "NAME=FILE", "a LoRA adapter that requests can name as their model: a GGUF file or a PEFT folder; repeatable",
                   options.adapters)
       .group("Serving");
+  flags.add_text("--batch-folder", "FOLDER", "keep files and batches of OpenAI's /v1/files and /v1/batches in FOLDER (none)", batch_folder)
+      .path()
+      .group("Serving");
   add_fleet_flags(flags, options);
   add_verbosity(flags, console);
   flags.examples({"wick serve --model FILE.gguf --port 8080",
@@ -58,6 +64,7 @@ void serve_command(Console& console, const Arguments& arguments) {
   if (!flags.parse(arguments)) return;
   if (!options.is_asked_for()) options.port = 8080;
   if (!options.models_file.empty()) check_no_other_model(options, served);
+  options.serve.batches = server::make_batch_part(batch_folder);
   served.device_name = device.name;
   served.open_device = [&] { return open_model_device(console, device, threads); };
   serve_model(console, std::move(options), served);
