@@ -171,7 +171,7 @@ Tensor ExpertsMixer::forward(const Tensor& read, const MixerContext& context) co
   const Tensor hidden = inner(x, choice.ids, context);
   context.show_input({down_.name}, hidden, spec_.count, choice.ids);
   const Tensor results = product(hidden, down_, down_bias_, choice.ids, context);
-  const Tensor sum = spec_.weights_input ? results.sum(1) : (results * weights).sum(1);
+  Tensor sum = spec_.weights_input ? results.sum(1) : (results * weights).sum(1);
   if (!latent_up_) return sum;
   context.show_input({latent_up_->name}, sum);
   return context.product(*latent_up_, sum);
