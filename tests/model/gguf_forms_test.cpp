@@ -148,6 +148,11 @@ TEST_F(LlamaCppNames, Nemotron3IsNemotronHWithExperts) {
   expect_the_folders_logits();
 }
 
+TEST_F(LlamaCppNames, LayersBeforeThoseWithExpertsAreCounted) {
+  EXPECT_EQ(write("glm4-moe-lite").find_uint("deepseek2.leading_dense_block_count"), 1U);
+  expect_the_folders_logits();
+}
+
 TEST_F(LlamaCppNames, ApertusActivationIsInTheMetadata) {
   const GgufFile file = write("apertus");
   for (const char* key : {"xielu.alpha_n", "xielu.alpha_p", "xielu.beta", "xielu.eps"}) {

@@ -181,6 +181,16 @@ void GgufConversion::add_wanted() {
     if (value != nullptr && checkpoint_.find(prefix + name) == nullptr) add_value(name, *value);
   };
   if (checkpoint_.find(prefix + "expert_count") != nullptr) add("expert_feed_forward_length", "feed_forward_length");
+  // The first layers without experts, which the tensors tell Wick.
+  const auto knows = [&](std::string_view name) {
+    return std::any_of(architecture_.keys.begin(), architecture_.keys.end(), [&](const KeyRule& rule) { return rule.name == name; });
+  };
+  constexpr std::string_view kDenseLayers = "leading_dense_block_count";
+  if (knows(kDenseLayers) && checkpoint_.find(prefix + std::string(kDenseLayers)) == nullptr) {
+    uint32_t dense = 0;
+    while (dense < config_.layers && checkpoint_.find_tensor(fmt::format("blk.{}.ffn_gate_inp.weight", dense)) == nullptr) ++dense;
+    if (dense < config_.layers) writer_.add_uint(written_prefix_ + std::string(kDenseLayers), dense);
+  }
   // Of the experts that all tokens share, which the tensors tell Wick.
   const auto shared = std::find_if(checkpoint_.tensors().begin(), checkpoint_.tensors().end(),
                                    [](const CheckpointTensor& each) { return each.name.ends_with(".ffn_up_shexp.weight"); });
