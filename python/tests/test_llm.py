@@ -160,6 +160,12 @@ def test_conversations():
         plain.chat([{"role": "user", "content": "Hello"}])
 
 
+def test_a_lone_surrogate_is_refused_by_its_place(model):
+    for call in (model.embed, model.encode):
+        with pytest.raises(ValueError, match="character 3 of text 1 is a lone surrogate"):
+            call(["good", "bad\ud800"])
+
+
 def test_embeddings(model):
     rows = model.embed(["The sea was calm.", "The ocean was calm.", "He paid the bill."])
     assert rows.shape == (3, model.info["width"])

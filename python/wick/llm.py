@@ -337,10 +337,15 @@ def _are_tokens(prompt: object) -> typing.TypeGuard[Iterable[typing.SupportsInde
 
 
 def _texts(name: str, value: object) -> list[str]:
-    """A list of texts. Raises TypeError, naming the parameter."""
+    """A list of texts. Raises TypeError, naming the parameter, and ValueError for what UTF-8 cannot have."""
     if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
         texts = list(value)
         if all(isinstance(text, str) for text in texts):
+            for number, text in enumerate(texts):
+                try:
+                    text.encode()
+                except UnicodeEncodeError as error:
+                    raise ValueError(f"{name}: character {error.start} of text {number} is a lone surrogate, which UTF-8 cannot have") from None
             return texts
         value = texts
     raise TypeError(f"{name}: expected a list of texts, got {_described(value)}")
@@ -551,6 +556,7 @@ class Model:
     def rerank(self, query: str, documents: Sequence[str], *, top_n: int | None = None, truncate: bool = False) -> list[tuple[int, float]]:
         """The numbers of the documents and their scores by the query, the best first: of a reranker."""
         self._model.require_reranker()
+        query, = _texts("rerank", [query])
         pairs = [self._model.encode_pair(query, text) for text in _texts("rerank", documents)]
         requests = [{"tokens": tokens, "second": second, "embed": True, "truncate": truncate} for tokens, second in pairs]
         scores = [self._model.pair_score(row.tolist()) for row in self._results("rerank", requests)]
