@@ -56,8 +56,8 @@ void normalize(std::vector<float>& vector, int64_t norm) {
 }
 
 // How vectors are answered: OpenAI's list of numbers or of base64, Ollama's list, Ollama's older one vector, or llama-server's list of
-// vectors for each text. Scores: Jina's list of results, or the plain list of Text Embeddings Inference. Labels: vLLM's list.
-enum class Form { numbers, base64, ollama, ollama_one, llama, scores, plain_scores, labels };
+// vectors for each text. Scores: Jina's list of results. Labels: vLLM's list. Plain: the lists of Text Embeddings Inference.
+enum class Form { numbers, base64, ollama, ollama_one, llama, plain_vectors, scores, plain_scores, labels };
 
 Dialect dialect_of(Form form) {
   switch (form) {
@@ -66,6 +66,7 @@ Dialect dialect_of(Form form) {
     case Form::ollama:
     case Form::ollama_one: return Dialect::ollama;
     case Form::llama:
+    case Form::plain_vectors:
     case Form::scores:
     case Form::plain_scores:
     case Form::labels: return Dialect::llama;
@@ -135,6 +136,7 @@ class EmbeddingBatch : public std::enable_shared_from_this<EmbeddingBatch> {
       normalize(vector, answer_.norm);
     }
     if (form == Form::llama) return respond_with_tokens();
+    if (form == Form::plain_vectors) return exchange_->respond(json_response(200, to_text(vectors_)));
     if (form == Form::ollama || form == Form::ollama_one) return respond_as_ollama();
     Json list = Json::array();
     for (const std::vector<float>& vector : vectors_) {
@@ -419,6 +421,18 @@ void llama_embeddings(Worker& worker, const HttpRequest& http, const Exchange& e
   start(worker, service, fields, std::move(requests), answer, exchange);
 }
 
+// {"inputs", "normalize"} of Text Embeddings Inference.
+void plain_embeddings(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
+  const std::shared_ptr<Service> service = worker.service();
+  const Json& body = http.json();
+  Fields fields(body);
+  fields.require("inputs");
+  std::vector<Request> requests = read_prompts(fields, service->engine->tokenizer(), "inputs", kMaxInputs, /*parses_special=*/false);
+  EmbeddingAnswer answer{.form = Form::plain_vectors};
+  if (!fields.boolean("normalize").value_or(true)) answer.norm = kNoNorm;
+  start(worker, service, fields, std::move(requests), answer, exchange);
+}
+
 // {"model", "input"} of /api/embed; {"model", "prompt"} of /api/embeddings.
 void ollama_embeddings(Worker& worker, const HttpRequest& http, const Exchange& exchange, bool is_old) {
   const std::shared_ptr<Service> service = worker.service();
@@ -442,6 +456,8 @@ void add_embedding_routes(Router& router, Worker& worker) {
     router.add("POST", path, Dialect::llama,
                [&worker](HttpRequest& request, const Exchange& exchange) { llama_embeddings(worker, request, exchange); });
   }
+  router.add("POST", "/embed", Dialect::llama,
+             [&worker](HttpRequest& request, const Exchange& exchange) { plain_embeddings(worker, request, exchange); });
   for (const char* path : {"/classify", "/v1/classify"}) {
     router.add("POST", path, Dialect::llama,
                [&worker](HttpRequest& request, const Exchange& exchange) { classify(worker, request, exchange); });

@@ -22,10 +22,16 @@ constexpr std::chrono::milliseconds kTick{250};  // between two looks for models
 constexpr std::string_view kLatest = ":latest";  // what Ollama's clients add to a name
 
 // Endpoints that a model of texts' vectors answers.
-constexpr std::array kEmbeddingPaths = {
-    "/v1/embeddings", "/openai/v1/embeddings", "/embeddings", "/embedding", "/api/embed",     "/api/embeddings",
-    "/v1/rerank",     "/v1/reranking",         "/rerank",     "/reranking", "/classify",      "/v1/classify",
-    "/tokenize",      "/detokenize",           "/props",      "/api/show",  "/lora-adapters", "/slots"};
+constexpr std::array kEmbeddingPaths = {"/v1/embeddings", "/openai/v1/embeddings",
+                                        "/embeddings",    "/embedding",
+                                        "/api/embed",     "/api/embeddings",
+                                        "/v1/rerank",     "/v1/reranking",
+                                        "/rerank",        "/reranking",
+                                        "/classify",      "/v1/classify",
+                                        "/embed",         "/tokenize",
+                                        "/detokenize",    "/props",
+                                        "/api/show",      "/lora-adapters",
+                                        "/slots"};
 
 double mebibytes(uint64_t bytes) { return std::ceil(static_cast<double>(bytes) / (1U << 20U)); }
 
