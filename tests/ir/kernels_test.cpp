@@ -33,6 +33,8 @@ TEST(Kernels, AgreeWithPlainLoopsWithSubgroups) { check_as_written(subgroup_caps
 // The kernels as written for `caps`, prepared for a device of `device`.
 void check_prepared(const DeviceCaps& caps, const DeviceCaps& device) {
   for (const KernelCase& c : all_cases(caps)) {
+    // Lowered to shared memory its accumulators do not fit; its launcher asks for lanes.
+    if (!has_lane_tiles(device) && c.name.starts_with("attention_by_lanes")) continue;
     EXPECT_EQ(error_of([&] { EXPECT_EQ(differences(c, interpreted(prepare(c.kernel, device), c)), ""); }), "")
         << c.name << " on " << device.name;
   }
