@@ -570,7 +570,8 @@ class Model:
         self._model.require_classifier()
         several = not isinstance(texts, str)
         info = self.info
-        labels, made = info["labels"], []
+        labels = info["labels"]
+        made: list[Any] = []
         tokens = [self._model.encode_text(text) for text in _texts("classify", texts if several else [texts])]
         requests = [{"tokens": each, "embed": True, "truncate": truncate} for each in tokens]
         for own, row in zip(tokens, self._results("classify", requests)):
