@@ -53,7 +53,7 @@ SQUARE = floats(3, 3)
 # (name, arguments, options): as a method and as a function; "f": as a function alone, "m": as a method alone.
 CASES = [
     *(("", name, [np.abs(floats(3, 4)) % 0.9 + (1.1 if name == "arccosh" else 0)], {}) for name in composed.ALIASES
-      if name not in ("argwhere", "swapaxes", "swapdims", "ndimension", "divide", "true_divide", "multiply", "subtract", "arctan2", "greater",
+      if name not in ("argwhere", "swapaxes", "swapdims", "ndimension", "moveaxis", "reshape_as", "vdot", "divide", "true_divide", "multiply", "subtract", "arctan2", "greater",
                       "greater_equal", "less", "less_equal", "not_equal")),
     *(("", name, [floats(3, 4), floats(3, 4)], {}) for name in ("divide", "true_divide", "multiply", "subtract", "arctan2", "greater", "greater_equal",
                                                                 "less", "less_equal", "not_equal", "add", "eq", "ge", "gt", "le", "lt", "ne")),
@@ -89,6 +89,7 @@ CASES = [
     ("", "bincount", [whole(6, 10), np.abs(floats(10)), 9], {}), ("", "bincount", [whole(6, 10)], {}), ("", "cov", [floats(3, 5)], {}),
     ("", "cov", [floats(5)], {}), ("", "corrcoef", [floats(3, 5)], {}), ("", "dist", [floats(5), floats(5), 1], {}),
     ("f", "cdist", [floats(2, 4, 3), floats(2, 5, 3)], {"p": 1.0}), ("", "ravel", [floats(2, 3)], {}), ("m", "view_as", [floats(2, 3), floats(3, 2)], {}),
+    ("m", "reshape_as", [floats(2, 3), floats(3, 2)], {}), ("", "vdot", [floats(5), floats(5)], {}),
     ("m", "expand_as", [floats(1, 3), floats(2, 3)], {}), ("", "adjoint", [floats(2, 3)], {}), ("", "movedim", [floats(2, 3, 4, 5), (0, -1), (2, 0)], {}),
     ("", "moveaxis", [floats(2, 3, 4), 1, 0], {}), ("", "unflatten", [floats(2, 12), 1, (3, -1)], {}), ("", "tile", [floats(2, 3), (2, 1, 2)], {}),
     ("", "fliplr", [floats(2, 3)], {}), ("", "flipud", [floats(2, 3)], {}), *(("", "rot90", [floats(2, 3, 2), turns, [0, 1]], {}) for turns in range(-1, 5)),

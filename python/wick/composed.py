@@ -15,8 +15,9 @@ from ._wick import DType, Tensor
 ALIASES = {
     "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2",
     "arctanh": "atanh", "argwhere": "nonzero", "divide": "div", "fix": "trunc", "greater": "gt", "greater_equal": "ge", "less": "lt",
-    "less_equal": "le", "multiply": "mul", "ndimension": "dim", "negative": "neg", "not_equal": "ne", "sgn": "sign", "subtract": "sub",
-    "swapaxes": "transpose", "swapdims": "transpose", "true_divide": "div",
+    "less_equal": "le", "moveaxis": "movedim", "multiply": "mul", "ndimension": "dim", "negative": "neg", "not_equal": "ne",
+    "reshape_as": "view_as", "sgn": "sign", "subtract": "sub", "swapaxes": "transpose", "swapdims": "transpose", "true_divide": "div",
+    "vdot": "dot",
 }
 # Methods that have an in-place variant, made here: x.sin_() is x.copy_(x.sin()). The others have their own in the library.
 IN_PLACE = """
@@ -95,10 +96,6 @@ def dot(x: Tensor, tensor: Tensor) -> Tensor:
     return (x * tensor).sum().to(dtype=x.dtype)
 
 
-def vdot(x: Tensor, other: Tensor) -> Tensor:
-    return dot(x, other)
-
-
 def inner(x: Tensor, other: Tensor) -> Tensor:
     """Sums of products over the last dimensions."""
     if x.ndim == 0 or other.ndim == 0:
@@ -166,7 +163,7 @@ def addbmm(x: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha:
 def _weighted_sum(x: Tensor, product: Tensor, beta: float, alpha: float) -> Tensor:
     if beta == 0:  # then x may hold anything
         made: Tensor = product * alpha
-        return made if made.shape == x.shape else made.broadcast_to(made.shape)
+        return made
     made = (x if beta == 1 else x * beta) + (product if alpha == 1 else product * alpha)
     return made
 
@@ -548,10 +545,6 @@ def view_as(x: Tensor, other: Tensor) -> Tensor:
     return x.reshape(other.shape)
 
 
-def reshape_as(x: Tensor, other: Tensor) -> Tensor:
-    return x.reshape(other.shape)
-
-
 def expand_as(x: Tensor, other: Tensor) -> Tensor:
     return x.broadcast_to(other.shape)
 
@@ -570,10 +563,6 @@ def movedim(x: Tensor, source: int | Sequence[int], destination: int | Sequence[
     for place, dim in sorted(zip(places, sources)):
         order.insert(place, dim)
     return x.permute(*order)
-
-
-def moveaxis(x: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
-    return movedim(x, source, destination)
 
 
 def unflatten(x: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
@@ -806,7 +795,7 @@ def attach() -> None:
         replaced[name] = getattr(Tensor, name)
         attached[name] = _of_either_order(name)
     attached.update({name: function for name, function in methods().items() if name not in FUNCTIONS_ALONE})
-    attached.update({alias: getattr(Tensor, name) for alias, name in ALIASES.items()})
+    attached.update({alias: attached.get(name) or getattr(Tensor, name) for alias, name in ALIASES.items()})
     attached.update({name + "_": _in_place(name) for name in IN_PLACE})
     for name, function in attached.items():
         setattr(Tensor, name, function)

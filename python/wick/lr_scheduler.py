@@ -15,7 +15,16 @@ class Scheduled(Protocol):
     param_groups: list[dict[str, Any]]
 
 
-class LRScheduler:
+class _Schedule:
+    """What sets the learning rates of an optimizer's groups."""
+
+    optimizer: Scheduled
+
+    def get_last_lr(self) -> list[float]:
+        return [float(group["lr"]) for group in self.optimizer.param_groups]
+
+
+class LRScheduler(_Schedule):
     """Each group's first learning rate times factor(last_epoch). last_epoch counts the calls of step."""
 
     def __init__(self, optimizer: Scheduled) -> None:
@@ -37,9 +46,6 @@ class LRScheduler:
     def step(self) -> None:
         self.last_epoch += 1
         self._set()
-
-    def get_last_lr(self) -> list[float]:
-        return [float(group["lr"]) for group in self.optimizer.param_groups]
 
     def state_dict(self) -> dict[str, Any]:
         return {"base_lrs": list(self.base_lrs), "last_epoch": self.last_epoch}
@@ -174,7 +180,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         return self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * epoch / length)) / 2
 
 
-class SequentialLR:
+class SequentialLR(_Schedule):
     """One schedule after the other: the next one begins at each of the milestones."""
 
     def __init__(self, optimizer: Scheduled, schedulers: Sequence[LRScheduler], milestones: Sequence[int]) -> None:
@@ -196,9 +202,6 @@ class SequentialLR:
         self.last_epoch += 1
         self._set()
 
-    def get_last_lr(self) -> list[float]:
-        return [float(group["lr"]) for group in self.optimizer.param_groups]
-
     def state_dict(self) -> dict[str, Any]:
         return {"last_epoch": self.last_epoch, "schedulers": [schedule.state_dict() for schedule in self.schedulers]}
 
@@ -209,7 +212,7 @@ class SequentialLR:
         self._set()
 
 
-class ReduceLROnPlateau:
+class ReduceLROnPlateau(_Schedule):
     """factor times the rate when a metric has not become better for more than patience steps."""
 
     def __init__(self, optimizer: Scheduled, mode: str = "min", factor: float = 0.1, patience: int = 10, threshold: float = 1e-4,
@@ -244,9 +247,6 @@ class ReduceLROnPlateau:
                 if group["lr"] - lower > self.eps:
                     group["lr"] = lower
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
-
-    def get_last_lr(self) -> list[float]:
-        return [float(group["lr"]) for group in self.optimizer.param_groups]
 
     def state_dict(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("best", "num_bad_epochs", "cooldown_counter", "last_epoch")}

@@ -167,7 +167,29 @@ class SGD(Optimizer):
         return made
 
 
-class Adam(Optimizer):
+class _Counting(Optimizer):
+    """An optimizer whose steps depend on how many there were."""
+
+    @staticmethod
+    def _next_step(state: dict[str, Tensor]) -> int:
+        """The number of this step, from 1."""
+        step = int(state["step"].item()) + 1 if "step" in state else 1
+        state["step"] = _wick.tensor(float(step), "f32", "cpu")
+        return step
+
+    @staticmethod
+    def _decayed(x: Tensor, gradient: Tensor, group: Group) -> Tensor:
+        made: Tensor = gradient + x * group["weight_decay"] if group["weight_decay"] else gradient
+        return made
+
+    @staticmethod
+    def _mean(name: str, value: Tensor, beta: float, state: dict[str, Tensor]) -> Tensor:
+        """The running mean of that name, with a new value."""
+        state[name] = state.get(name, _wick.zeros_like(value)) * beta + value * (1 - beta)
+        return state[name]
+
+
+class Adam(_Counting):
     """Adam (Kingma & Ba 2015)."""
 
     _decoupled = False
@@ -177,10 +199,9 @@ class Adam(Optimizer):
         super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay)
 
     def _moved(self, x: Tensor, gradient: Tensor, state: dict[str, Tensor], group: Group) -> Tensor:
-        steps = int(state["step"].item()) if "step" in state else 0
-        made, state["exp_avg"], state["exp_avg_sq"] = adam_step(x, gradient, state.get("exp_avg"), state.get("exp_avg_sq"), steps, group["lr"],
+        step = self._next_step(state)
+        made, state["exp_avg"], state["exp_avg_sq"] = adam_step(x, gradient, state.get("exp_avg"), state.get("exp_avg_sq"), step - 1, group["lr"],
                                                                 tuple(group["betas"]), group["eps"], group["weight_decay"], self._decoupled)
-        state["step"] = _wick.tensor(float(steps + 1), "f32", "cpu")
         return made
 
 
@@ -194,16 +215,6 @@ class AdamW(Adam):
         super().__init__(params, lr, betas, eps, weight_decay)
 
 
-class _Counting(Optimizer):
-    """An optimizer whose steps depend on how many there were."""
-
-    def _decayed(self, x: Tensor, gradient: Tensor, state: dict[str, Tensor], group: Group) -> tuple[Tensor, int]:
-        """The gradient with weight decay, and the number of this step, from 1."""
-        step = int(state["step"].item()) + 1 if "step" in state else 1
-        state["step"] = _wick.tensor(float(step), "f32", "cpu")
-        return (gradient + x * group["weight_decay"] if group["weight_decay"] else gradient), step
-
-
 class Adagrad(_Counting):
     """Duchi et al. 2011."""
 
@@ -212,7 +223,7 @@ class Adagrad(_Counting):
         super().__init__(params, lr=lr, lr_decay=lr_decay, weight_decay=weight_decay, initial_accumulator_value=initial_accumulator_value, eps=eps)
 
     def _moved(self, x: Tensor, gradient: Tensor, state: dict[str, Tensor], group: Group) -> Tensor:
-        gradient, step = self._decayed(x, gradient, state, group)
+        gradient, step = self._decayed(x, gradient, group), self._next_step(state)
         before = state.get("sum", _wick.zeros_like(x) + group["initial_accumulator_value"])
         state["sum"] = before + gradient.sqr()
         made: Tensor = x - gradient / (state["sum"].sqrt() + group["eps"]) * (group["lr"] / (1 + (step - 1) * group["lr_decay"]))
@@ -226,12 +237,11 @@ class Adadelta(_Counting):
         super().__init__(params, lr=lr, rho=rho, eps=eps, weight_decay=weight_decay)
 
     def _moved(self, x: Tensor, gradient: Tensor, state: dict[str, Tensor], group: Group) -> Tensor:
-        gradient, _ = self._decayed(x, gradient, state, group)
-        rho, eps, none = group["rho"], group["eps"], _wick.zeros_like(x)
-        state["square_avg"] = state.get("square_avg", none) * rho + gradient.sqr() * (1 - rho)
-        moves = state.get("acc_delta", none)
-        delta = (moves + eps).sqrt() / (state["square_avg"] + eps).sqrt() * gradient
-        state["acc_delta"] = moves * rho + delta.sqr() * (1 - rho)
+        gradient, _ = self._decayed(x, gradient, group), self._next_step(state)
+        rho, eps = group["rho"], group["eps"]
+        square = self._mean("square_avg", gradient.sqr(), rho, state)
+        delta = (state.get("acc_delta", _wick.zeros_like(x)) + eps).sqrt() / (square + eps).sqrt() * gradient
+        self._mean("acc_delta", delta.sqr(), rho, state)
         made: Tensor = x - delta * group["lr"]
         return made
 
@@ -244,11 +254,11 @@ class Adamax(_Counting):
         super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay)
 
     def _moved(self, x: Tensor, gradient: Tensor, state: dict[str, Tensor], group: Group) -> Tensor:
-        gradient, step = self._decayed(x, gradient, state, group)
-        (beta1, beta2), none = group["betas"], _wick.zeros_like(x)
-        state["exp_avg"] = state.get("exp_avg", none) * beta1 + gradient * (1 - beta1)
-        state["exp_inf"] = (state.get("exp_inf", none) * beta2).maximum(gradient.abs() + group["eps"])
-        made: Tensor = x - state["exp_avg"] / state["exp_inf"] * (group["lr"] / (1 - beta1**step))
+        gradient, step = self._decayed(x, gradient, group), self._next_step(state)
+        beta1, beta2 = group["betas"]
+        mean = self._mean("exp_avg", gradient, beta1, state)
+        state["exp_inf"] = (state.get("exp_inf", _wick.zeros_like(x)) * beta2).maximum(gradient.abs() + group["eps"])
+        made: Tensor = x - mean / state["exp_inf"] * (group["lr"] / (1 - beta1**step))
         return made
 
 
@@ -260,17 +270,16 @@ class NAdam(_Counting):
         super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, momentum_decay=momentum_decay)
 
     def _moved(self, x: Tensor, gradient: Tensor, state: dict[str, Tensor], group: Group) -> Tensor:
-        gradient, step = self._decayed(x, gradient, state, group)
-        (beta1, beta2), none = group["betas"], _wick.zeros_like(x)
+        gradient, step = self._decayed(x, gradient, group), self._next_step(state)
+        beta1, beta2 = group["betas"]
         now = beta1 * (1 - 0.5 * 0.96 ** (step * group["momentum_decay"]))
         following = beta1 * (1 - 0.5 * 0.96 ** ((step + 1) * group["momentum_decay"]))
         product = (float(state["mu_product"].item()) if "mu_product" in state else 1.0) * now
         state["mu_product"] = _wick.tensor(product, "f64", "cpu")
-        state["exp_avg"] = state.get("exp_avg", none) * beta1 + gradient * (1 - beta1)
-        state["exp_avg_sq"] = state.get("exp_avg_sq", none) * beta2 + gradient.sqr() * (1 - beta2)
-        spread = (state["exp_avg_sq"] / (1 - beta2**step)).sqrt() + group["eps"]
+        mean, square = self._mean("exp_avg", gradient, beta1, state), self._mean("exp_avg_sq", gradient.sqr(), beta2, state)
+        spread = (square / (1 - beta2**step)).sqrt() + group["eps"]
         made: Tensor = x - gradient / spread * (group["lr"] * (1 - now) / (1 - product))
-        made = made - state["exp_avg"] / spread * (group["lr"] * following / (1 - product * following))
+        made = made - mean / spread * (group["lr"] * following / (1 - product * following))
         return made
 
 
@@ -282,11 +291,10 @@ class RAdam(_Counting):
         super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay)
 
     def _moved(self, x: Tensor, gradient: Tensor, state: dict[str, Tensor], group: Group) -> Tensor:
-        gradient, step = self._decayed(x, gradient, state, group)
-        (beta1, beta2), none = group["betas"], _wick.zeros_like(x)
-        state["exp_avg"] = state.get("exp_avg", none) * beta1 + gradient * (1 - beta1)
-        state["exp_avg_sq"] = state.get("exp_avg_sq", none) * beta2 + gradient.sqr() * (1 - beta2)
-        mean, left = state["exp_avg"] / (1 - beta1**step), 1 - beta2**step
+        gradient, step = self._decayed(x, gradient, group), self._next_step(state)
+        beta1, beta2 = group["betas"]
+        mean, square = self._mean("exp_avg", gradient, beta1, state), self._mean("exp_avg_sq", gradient.sqr(), beta2, state)
+        mean, left = mean / (1 - beta1**step), 1 - beta2**step
         longest = 2 / (1 - beta2) - 1
         length = longest - 2 * step * beta2**step / left
         made: Tensor
@@ -294,7 +302,7 @@ class RAdam(_Counting):
             made = x - mean * group["lr"]
             return made
         rectified = math.sqrt((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length))
-        made = x - mean / (state["exp_avg_sq"].sqrt() + group["eps"]) * (group["lr"] * rectified * math.sqrt(left))
+        made = x - mean / (square.sqrt() + group["eps"]) * (group["lr"] * rectified * math.sqrt(left))
         return made
 
 
