@@ -18,7 +18,7 @@ from safetensors.numpy import save_file
 
 HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "models"))
-from golden_weights import weight  # noqa: E402
+from golden_weights import make_each, weight  # noqa: E402
 
 TOKENS, VOCAB = 24, 64
 CLS, SEP = 61, 62
@@ -103,11 +103,4 @@ def make(name):
 
 
 if __name__ == "__main__":
-    failed = False
-    for name in sys.argv[1:] or MODELS:
-        try:
-            make(name)
-        except Exception as error:  # the next one may work
-            failed = True
-            print(name, "failed:", error)
-    sys.exit(failed)
+    make_each(make, MODELS)

@@ -1,4 +1,6 @@
 """The weights of the small models here, which no file stores; tests/model/golden_models.h has the same ones."""
+import sys
+
 import numpy
 
 
@@ -21,3 +23,15 @@ def weight(name, shape):
     else:
         values = uniform * 0.25
     return values.astype(numpy.float32).reshape(shape)
+
+
+def make_each(make, models):
+    """Calls make(name) for the names that the command line gives, or all; ends with exit code 1 if one failed."""
+    failed = False
+    for name in sys.argv[1:] or models:
+        try:
+            make(name)
+        except Exception as error:  # the next one may work
+            failed = True
+            print(name, "failed:", error)
+    sys.exit(failed)

@@ -14,7 +14,7 @@ import tempfile
 import numpy
 import torch
 import transformers
-from golden_weights import weight
+from golden_weights import make_each, weight
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
@@ -384,11 +384,4 @@ def make(name):
 
 
 if __name__ == "__main__":
-    failed = False
-    for name in sys.argv[1:] or MODELS:
-        try:
-            make(name)
-        except Exception as error:  # the next one may work
-            failed = True
-            print(name, "failed:", error)
-    sys.exit(failed)
+    make_each(make, MODELS)
