@@ -59,11 +59,7 @@ Array sum(const Array& self, nb::handle dim, bool keepdim, nb::handle dtype) {
 // With a dtype the elements are converted first.
 template <Reduce kReduce, Reduce kKeep, Result kResult>
 Array reduce_as(const Array& self, nb::handle dim, bool keepdim, nb::handle dtype) {
-  if constexpr (kReduce == static_cast<Reduce>(&Tensor::sum)) {
-    return sum(self, dim, keepdim, dtype);
-  } else {
-    return reduce<kReduce, kKeep, kResult>(dtype.is_none() ? self : convert(self, kind_of(dtype, "reduce")), dim, keepdim);
-  }
+  return reduce<kReduce, kKeep, kResult>(dtype.is_none() ? self : convert(self, kind_of(dtype, "reduce")), dim, keepdim);
 }
 
 // Of all elements where there is no dimension, as NumPy has it.
@@ -143,22 +139,20 @@ Array running(const Array& self, std::optional<int> dim, nb::handle dtype, std::
 }
 
 // clang-format off
-#define WICK_REDUCTION(name, result, doc)                                                                                       \
+#define WICK_REDUCTION(name, function, doc)                                                                                     \
   tensor.def(#name, [](const Array& self, nb::handle dim, nb::handle keepdim, nb::handle axis, nb::handle keepdims,             \
                        nb::handle dtype, nb::handle out) {                                                                      \
            const ReduceArguments arguments(dim, keepdim, axis, keepdims, out, #name);                                           \
-           return reduce_as<static_cast<Reduce>(&Tensor::name), &Tensor::name##_keepdim, result>(self, arguments.dim,           \
-                                                                                                 arguments.keep, dtype);        \
+           return function(self, arguments.dim, arguments.keep, dtype);                                                         \
          }, nb::arg("dim") = nb::none(), nb::arg("keepdim") = false, nb::kw_only(), nb::arg("axis") = nb::none(),               \
          nb::arg("keepdims") = nb::none(), nb::arg("dtype") = nb::none(), nb::arg("out") = nb::none(),                          \
          nb::sig("def " #name "(self, dim: int | collections.abc.Sequence[int] | None = None, keepdim: bool = False, *, "       \
                  "axis: int | collections.abc.Sequence[int] | None = None, keepdims: bool | None = None, "                      \
                  "dtype: DType | str | None = None, out: None = None) -> Tensor"), doc)                                         \
       .def(#name "_keepdim", [](const Array& self, nb::handle dim) {                                                            \
-             return reduce_as<static_cast<Reduce>(&Tensor::name), &Tensor::name##_keepdim, result>(self, dim, true, nb::none()); }, \
+             return function(self, dim, true, nb::none()); },                                                                   \
            nb::arg("dim"), nb::sig("def " #name "_keepdim(self, dim: int | collections.abc.Sequence[int]) -> Tensor"))          \
-      .def(#name "_all", [](const Array& self) {                                                                                \
-             return reduce_as<static_cast<Reduce>(&Tensor::name), &Tensor::name##_keepdim, result>(self, nb::none(), false, nb::none()); })
+      .def(#name "_all", [](const Array& self) { return function(self, nb::none(), false, nb::none()); })
 // max and amax: PyTorch's second name, without the arguments of NumPy's.
 #define WICK_EXTREME(name, is_largest)                                                                                              \
   tensor.def(#name, [](const Array& self, nb::handle dim, nb::handle keepdim, nb::handle axis, nb::handle keepdims, nb::handle out) { \
@@ -211,11 +205,14 @@ void bind_order(nb::class_<Array>& tensor) {
 }  // namespace
 
 void bind_reductions(nb::class_<Array>& tensor) {
-  WICK_REDUCTION(sum, Result::whole, "Of bool and integers i64, of u32 u32; dtype: of the elements before they are added.");
-  WICK_REDUCTION(prod, Result::whole, "Of bool and integers i64, of u32 u32; integers wrap around.");
-  WICK_REDUCTION(mean, Result::floats, "Of integers, the default float dtype.");
-  WICK_REDUCTION(any, Result::boolean, "Whether an element is not 0.");
-  WICK_REDUCTION(all, Result::boolean, "Whether no element is 0.");
+  WICK_REDUCTION(sum, sum, "Of bool and integers i64, of u32 u32; dtype: of the elements before they are added.");
+  WICK_REDUCTION(prod, (reduce_as<static_cast<Reduce>(&Tensor::prod), &Tensor::prod_keepdim, Result::whole>),
+                 "Of bool and integers i64, of u32 u32; integers wrap around.");
+  WICK_REDUCTION(mean, (reduce_as<static_cast<Reduce>(&Tensor::mean), &Tensor::mean_keepdim, Result::floats>),
+                 "Of integers, the default float dtype.");
+  WICK_REDUCTION(any, (reduce_as<static_cast<Reduce>(&Tensor::any), &Tensor::any_keepdim, Result::boolean>),
+                 "Whether an element is not 0.");
+  WICK_REDUCTION(all, (reduce_as<static_cast<Reduce>(&Tensor::all), &Tensor::all_keepdim, Result::boolean>), "Whether no element is 0.");
   WICK_EXTREME(max, true);
   WICK_EXTREME(min, false);
   tensor
