@@ -21,7 +21,16 @@ Tensor Tensor::arange(double start, double end, double step, DType dtype, const 
   if (count > kSmall) (void)make_result("arange", {static_cast<int64_t>(count)}, DType::f64, device);
   std::vector<double> values(static_cast<size_t>(std::max(count, 0.0)));
   for (size_t i = 0; i < values.size(); ++i) values[i] = start + static_cast<double>(i) * step;
-  return on_behalf_of("arange", [&] { return from_vector(values, {static_cast<int64_t>(values.size())}, device).to_dtype(dtype); });
+  const auto made_of = [&]<class T>(T) {
+    return from_vector(std::vector<T>(values.begin(), values.end()), {static_cast<int64_t>(values.size())}, device);
+  };
+  return on_behalf_of("arange", [&] {
+    // Not every device can convert f64.
+    const bool fits = std::abs(start) <= 0x1p53 && std::abs(end) <= 0x1p53;
+    if (fits && dtype == DType::i64) return made_of(int64_t{});
+    if (fits && dtype == DType::f32) return made_of(float{});
+    return made_of(double{}).to_dtype(dtype);
+  });
 }
 
 std::vector<Tensor> Tensor::meshgrid(std::span<const Tensor> tensors, bool xy_indexing) {
