@@ -50,21 +50,20 @@ size_t Optimizer::add_vars(std::vector<Var> vars, double learning_rate) {
   learning_rates_.push_back(learning_rate);
   group_of_.resize(vars_.size() + vars.size(), groups() - 1);
   vars_.insert(vars_.end(), std::make_move_iterator(vars.begin()), std::make_move_iterator(vars.end()));
-  states_.resize(vars_.size());
   return groups() - 1;
 }
 
 void Optimizer::step(const GradStore& gradients) {
   for (size_t index = 0; index < vars_.size(); ++index) {
     const std::optional<Tensor> gradient = gradients.get(vars_[index].tensor());
-    if (gradient) vars_[index].set(moved(index, vars_[index].as_detached_tensor(), gradient->detach(), states_[index]));
+    if (gradient) vars_[index].set(moved(index, vars_[index].as_detached_tensor(), gradient->detach()));
   }
 }
 
 NamedTensors Optimizer::state() const {
   NamedTensors result;
   for (size_t index = 0; index < vars_.size(); ++index) {
-    for (const auto& [name, tensor] : states_[index]) result.emplace(fmt::format("{}.{}", index, name), tensor);
+    for (const auto& [name, tensor] : state_of(index)) result.emplace(fmt::format("{}.{}", index, name), tensor);
   }
   return result;
 }
@@ -91,7 +90,7 @@ void Optimizer::load_state(const NamedTensors& state) {
     if (tensor.shape() != shape) {
       fail(ErrorCode::shape_mismatch, "load_state: '{}' is {}, not {}", name, tensor.shape().to_string(), shape.to_string());
     }
-    states[index].emplace(short_name, is_shaped ? tensor.to_device(var.device()).to_dtype(var.dtype()).copy() : tensor.copy());
+    states[index].emplace(short_name, is_shaped ? tensor.to_device(var.device()).to_dtype(var.dtype()).copy() : tensor);
   }
   for (const auto& [name, part] : parts) {
     const State& of_variable = states[part.index];
@@ -99,7 +98,7 @@ void Optimizer::load_state(const NamedTensors& state) {
       fail(ErrorCode::invalid_argument, "load_state: '{}' is missing", name);
     }
   }
-  states_ = std::move(states);
+  for (size_t index = 0; index < states.size(); ++index) set_state(index, states[index]);
 }
 
 Tensor sgd_step(const Tensor& weights, const Tensor& gradient, std::optional<Tensor>& momentum, const SgdConfig& config) {
@@ -120,6 +119,7 @@ size_t Sgd::add_group(std::vector<Var> vars, const SgdConfig& config) {
   }
   const size_t group = add_vars(std::move(vars), config.learning_rate);
   configs_.push_back(config);
+  momenta_.resize(this->vars().size());
   return group;
 }
 
@@ -128,14 +128,19 @@ std::vector<std::pair<std::string, bool>> Sgd::state_names(size_t index) const {
   return {{"momentum", true}};
 }
 
-Tensor Sgd::moved(size_t index, const Tensor& weights, const Tensor& gradient, State& state) {
+Tensor Sgd::moved(size_t index, const Tensor& weights, const Tensor& gradient) {
   SgdConfig config = configs_[group_of(index)];
   config.learning_rate = learning_rate(group_of(index));
-  std::optional<Tensor> momentum;
-  if (const auto found = state.find("momentum"); found != state.end()) momentum = found->second;
-  Tensor result = sgd_step(weights, gradient, momentum, config);
-  if (momentum) state.insert_or_assign("momentum", *momentum);
-  return result;
+  return sgd_step(weights, gradient, momenta_[index], config);
+}
+
+Optimizer::State Sgd::state_of(size_t index) const {
+  if (!momenta_[index]) return {};
+  return {{"momentum", *momenta_[index]}};
+}
+
+void Sgd::set_state(size_t index, const State& state) {
+  momenta_[index] = state.empty() ? std::nullopt : std::optional(state.at("momentum"));
 }
 
 Tensor adam_step(const Tensor& weights, const Tensor& gradient, std::optional<AdamMoments>& moments, const AdamConfig& config,
@@ -160,21 +165,28 @@ size_t Adam::add_group(std::vector<Var> vars, const AdamConfig& config) {
   check_not_negative("Adam", "weight decay", config.weight_decay);
   const size_t group = add_vars(std::move(vars), config.learning_rate);
   configs_.push_back(config);
+  moments_.resize(this->vars().size());
   return group;
 }
 
 std::vector<std::pair<std::string, bool>> Adam::state_names(size_t) const { return {{"mean", true}, {"square", true}, {"steps", false}}; }
 
-Tensor Adam::moved(size_t index, const Tensor& weights, const Tensor& gradient, State& state) {
+Tensor Adam::moved(size_t index, const Tensor& weights, const Tensor& gradient) {
   AdamConfig config = configs_[group_of(index)];
   config.learning_rate = learning_rate(group_of(index));
-  std::optional<AdamMoments> moments;
-  if (!state.empty()) moments = AdamMoments{state.at("mean"), state.at("square"), state.at("steps").to_scalar<int64_t>()};
-  Tensor result = adam_step(weights, gradient, moments, config, decoupled_);
-  state.insert_or_assign("mean", moments->mean);
-  state.insert_or_assign("square", moments->square);
-  state.insert_or_assign("steps", Tensor::full({}, static_cast<double>(moments->steps), DType::i64, Device::cpu()));
-  return result;
+  return adam_step(weights, gradient, moments_[index], config, decoupled_);
+}
+
+Optimizer::State Adam::state_of(size_t index) const {
+  const std::optional<AdamMoments>& moments = moments_[index];
+  if (!moments) return {};
+  const Tensor steps = Tensor::from_vector(std::vector<int64_t>{moments->steps}, {}, moments->mean.device());
+  return {{"mean", moments->mean}, {"square", moments->square}, {"steps", steps}};
+}
+
+void Adam::set_state(size_t index, const State& state) {
+  moments_[index].reset();
+  if (!state.empty()) moments_[index] = AdamMoments{state.at("mean"), state.at("square"), state.at("steps").to_scalar<int64_t>()};
 }
 
 }  // namespace wick::nn

@@ -33,31 +33,31 @@ class Optimizer {
   void set_learning_rate(size_t group, double learning_rate);
   [[nodiscard]] const std::vector<Var>& vars() const noexcept { return vars_; }
 
-  // Tensors that a training that goes on needs beside the variables, by the variable's number: "3.mean" (save_safetensors writes it). A variable
-  // that was never moved has none. The learning rates are not part of it.
+  // Tensors that a training that goes on needs beside the variables, by the variable's number: "3.mean" (save_safetensors writes it). A
+  // variable that was never moved has none. The learning rates are not part of it.
   [[nodiscard]] NamedTensors state() const;
   // Takes the place of the state. Errors: invalid_argument for a name that this optimizer has not, or a part that is missing;
   // shape_mismatch; then nothing is changed.
   void load_state(const NamedTensors& state);
 
  protected:
-  // Tensors kept of one variable, by name: none until it is moved.
-  using State = std::map<std::string, Tensor>;
+  using State = std::map<std::string, Tensor>;  // of one variable, by name
 
+  Optimizer() = default;
   // Returns the group's number.
   size_t add_vars(std::vector<Var> vars, double learning_rate);
   [[nodiscard]] size_t group_of(size_t index) const { return group_of_[index]; }
+  // The weights of variable `index` after a step, which its state counts.
+  [[nodiscard]] virtual Tensor moved(size_t index, const Tensor& weights, const Tensor& gradient) = 0;
   // The names of a moved variable's state, and whether each is shaped as the variable (else it is a number).
   [[nodiscard]] virtual std::vector<std::pair<std::string, bool>> state_names(size_t index) const = 0;
-  // The weights of variable `index` after a step; the state is updated.
-  [[nodiscard]] virtual Tensor moved(size_t index, const Tensor& weights, const Tensor& gradient, State& state) = 0;
-
-  Optimizer() = default;
+  // Nothing for a variable that was never moved.
+  [[nodiscard]] virtual State state_of(size_t index) const = 0;
+  virtual void set_state(size_t index, const State& state) = 0;
 
  private:
   std::vector<Var> vars_;
   std::vector<size_t> group_of_;
-  std::vector<State> states_;
   std::vector<double> learning_rates_;
 };
 
@@ -83,10 +83,13 @@ class Sgd final : public Optimizer {
   size_t add_group(std::vector<Var> vars, const SgdConfig& config);
 
  private:
+  [[nodiscard]] Tensor moved(size_t index, const Tensor& weights, const Tensor& gradient) override;
   [[nodiscard]] std::vector<std::pair<std::string, bool>> state_names(size_t index) const override;
-  [[nodiscard]] Tensor moved(size_t index, const Tensor& weights, const Tensor& gradient, State& state) override;
+  [[nodiscard]] State state_of(size_t index) const override;
+  void set_state(size_t index, const State& state) override;
 
   std::vector<SgdConfig> configs_;
+  std::vector<std::optional<Tensor>> momenta_;
 };
 
 struct AdamConfig {
@@ -122,11 +125,14 @@ class Adam : public Optimizer {
   Adam(std::vector<Var> vars, const AdamConfig& config, bool decoupled) : decoupled_(decoupled) { add_group(std::move(vars), config); }
 
  private:
+  [[nodiscard]] Tensor moved(size_t index, const Tensor& weights, const Tensor& gradient) final;
   [[nodiscard]] std::vector<std::pair<std::string, bool>> state_names(size_t index) const final;
-  [[nodiscard]] Tensor moved(size_t index, const Tensor& weights, const Tensor& gradient, State& state) final;
+  [[nodiscard]] State state_of(size_t index) const final;
+  void set_state(size_t index, const State& state) final;
 
   bool decoupled_;
   std::vector<AdamConfig> configs_;
+  std::vector<std::optional<AdamMoments>> moments_;
 };
 
 // Adam with decoupled weight decay.
