@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <optional>
 
 #include "wick/base/fail.h"
@@ -44,7 +45,10 @@ double number_of_layer(const ModelConfig& config, const char* name, int64_t laye
     fail(ErrorCode::corrupt_file, "{}: no number {} of layer {}; the activation of its feed-forward part needs it", file.name(), key,
          layer);
   }
-  return Tensor::from_bytes(tensor->as_f32().data, {1}, DType::f32, Device::cpu()).to_vector<float>()[0];
+  const CheckpointTensor own = tensor->as_f32();
+  float number = 0;
+  std::memcpy(&number, own.data.data(), sizeof(number));
+  return number;
 }
 
 class XieluMixer final : public Mixer {
