@@ -1,5 +1,5 @@
-// A LineFile is a text file that grows by whole lines and belongs to one process at a time. What a killed process left of a line is removed
-// when the next one opens the file.
+// A LineFile is a text file that grows by whole lines and belongs to one process at a time. An incomplete line of a killed process is
+// removed when the file is opened again.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@ namespace wick {
 
 class LineFile {
  public:
-  // Opens the file, or makes it, and cuts it off behind its last line break. A device or a pipe is written to as it is.
+  // Opens or creates the file and truncates it after its last line break. A device or a pipe is written to directly.
   // Errors: not_found (no such folder), io; invalid_argument where another process has the file open as a LineFile.
   explicit LineFile(const std::filesystem::path& path);
   LineFile(const LineFile&) = delete;
   LineFile& operator=(const LineFile&) = delete;
   ~LineFile();
 
-  // Appends a line, which has no line break yet. Errors: io (a full disk); the file then ends behind the line before.
+  // Appends a line and a line break. Errors: io (a full disk); the file then ends after the previous line.
   void append(std::string_view line);
   // Waits until all lines are on the disk. Errors: io.
   void sync();

@@ -1,7 +1,6 @@
 #include "wick/base/line_file.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include <string>
 
 #include "wick/base/fail.h"
+#include "wick/base/platform/lock_descriptor.h"
 
 namespace wick {
 
@@ -41,12 +41,9 @@ LineFile::LineFile(const std::filesystem::path& path) : path_(path) {
 LineFile::~LineFile() { ::close(descriptor_); }
 
 void LineFile::lock() {
-  int status = 0;
-  do {
-    status = ::flock(descriptor_, LOCK_EX | LOCK_NB);
-  } while (status != 0 && errno == EINTR);
-  if (status == 0) return;
-  if (errno != EWOULDBLOCK) fail_io("lock", errno);
+  const int reason = lock_descriptor(descriptor_, /*waits=*/false);
+  if (reason == 0) return;
+  if (reason != EWOULDBLOCK) fail_io("lock", reason);
   fail(ErrorCode::invalid_argument, "{}: another process is writing it; wait for its end, or name another file", path_.string());
 }
 
