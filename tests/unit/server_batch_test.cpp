@@ -173,7 +173,7 @@ TEST_F(Batches, AFullDiskIsAnErrorAndLeavesWholeLines) {
   EXPECT_THAT(message_of(ErrorCode::io, [&] { results.add(0, 200, "r", "{}"); }), HasSubstr("No space left on device"));
 }
 
-// --- Running: by a handler that answers as it is told. ---
+// --- Running, with a handler whose answers the test sets ---
 
 class RunningBatches : public Batches {
  protected:

@@ -4,9 +4,7 @@
 #include <array>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,20 +42,22 @@ Json find_object(const BatchStore& store, const std::string& id, std::string_vie
 
 // --- Lists ---
 
-int64_t limit_of(const HttpRequest& request, int64_t usual) {
-  const auto text = request.query_value("limit");
-  if (!text) return usual;
-  int64_t limit = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), limit);
-  if (error != std::errc() || end != text->data() + text->size() || limit < 1 || limit > kMaxListed) {
-    throw ApiError({{.field = "limit", .constraint = fmt::format("must be from 1 to {}", kMaxListed), .value = std::string(*text)}});
+// The number that a text is. Errors: ApiError, with the field and the first bytes of the text, for another text and a number out of range.
+int64_t number_of(const char* field, std::string_view text, int64_t least, int64_t most, size_t shown_bytes = std::string_view::npos) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < least || number > most) {
+    throw ApiError({{.field = field,
+                     .constraint = fmt::format("must be from {} to {}", least, most),
+                     .value = std::string(text.substr(0, shown_bytes))}});
   }
-  return limit;
+  return number;
 }
 
 // A page of a list: what follows the object `after`.
 Json page_of(std::vector<Json> all, const HttpRequest& request, int64_t usual) {
-  const int64_t limit = limit_of(request, usual);
+  const auto text = request.query_value("limit");
+  const int64_t limit = text ? number_of("limit", *text, 1, kMaxListed) : usual;
   if (request.query_value("order").value_or("desc") == "asc") std::ranges::reverse(all);
   if (const auto after = request.query_value("after")) {
     const auto found = std::ranges::find_if(all, [&](const Json& json) { return json["id"] == *after; });
@@ -84,15 +84,7 @@ const FormPart* part_named(const std::vector<FormPart>& parts, std::string_view 
 std::optional<int64_t> expiry_of(const std::vector<FormPart>& parts) {
   const FormPart* const seconds = part_named(parts, "expires_after[seconds]");
   if (seconds == nullptr) return std::nullopt;
-  int64_t value = 0;
-  const std::string_view text = seconds->content;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < kMinExpiry || value > kMaxWindow) {
-    throw ApiError({{.field = "expires_after[seconds]",
-                     .constraint = fmt::format("must be from {} to {}", kMinExpiry, kMaxWindow),
-                     .value = std::string(text.substr(0, 40))}});
-  }
-  return Worker::unix_time() + value;
+  return Worker::unix_time() + number_of("expires_after[seconds]", seconds->content, kMinExpiry, kMaxWindow, 40);
 }
 
 void upload_file(BatchStore& store, const HttpRequest& request, const Exchange& exchange) {
@@ -118,10 +110,9 @@ void list_files(const BatchStore& store, const HttpRequest& request, const Excha
 
 void send_content(const BatchStore& store, const std::string& id, const Exchange& exchange) {
   static_cast<void>(find_object(store, id, "file"));
-  std::ifstream file(store.path_of(id), std::ios::binary);
-  if (!file) throw ApiError(404, "NOT_FOUND", fmt::format("the bytes of file {} are gone", id));
-  std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  exchange->respond({.status = 200, .headers = {{"Content-Type", "application/octet-stream"}}, .body = std::move(bytes)});
+  std::optional<std::string> content = store.content_of(id);
+  if (!content) throw ApiError(404, "NOT_FOUND", fmt::format("the bytes of file {} are gone", id));
+  exchange->respond({.status = 200, .headers = {{"Content-Type", "application/octet-stream"}}, .body = *std::move(content)});
 }
 
 void delete_file(BatchStore& store, const BatchService& service, const std::string& id, const Exchange& exchange) {
@@ -172,9 +163,7 @@ void create_batch(BatchStore& store, BatchService& service, const HttpRequest& r
   const std::string endpoint = fields.text("endpoint").value_or("");
   const auto window = seconds_of(fields.text("completion_window").value_or("24h"));
   if (!endpoint.empty() && std::ranges::find(kBatchUrls, endpoint) == kBatchUrls.end()) {
-    std::string all;
-    for (const std::string_view url : kBatchUrls) all += fmt::format("{}{}", all.empty() ? "" : ", ", url);
-    fields.violate("endpoint", "must be one of " + all);
+    fields.violate("endpoint", "must be one of " + all_batch_urls());
   }
   if (!window) fields.violate("completion_window", "must be a time such as 24h, at most 30d");
   Json metadata = read_metadata(fields);

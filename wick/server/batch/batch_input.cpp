@@ -7,6 +7,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/server/api_error.h"
+#include "wick/server/batch/file_lines.h"
 #include "wick/server/fields.h"
 
 namespace wick::server {
@@ -20,12 +21,6 @@ constexpr std::array<const char*, 6> kPromptMembers = {"tools", "instructions", 
 bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r") == std::string_view::npos; }
 
 uint64_t hash_of(uint64_t hash, std::string_view text) { return fnv1a(hash, std::as_bytes(std::span(text))); }
-
-std::string all_urls() {
-  std::string all;
-  for (const std::string_view url : kBatchUrls) all += fmt::format("{}{}", all.empty() ? "" : ", ", url);
-  return all;
-}
 
 // The text at a member's place; none where it is absent or something else.
 const std::string* text_at(const Json& object, const char* name) {
@@ -43,17 +38,12 @@ std::string about_line(std::string message) {
 
 }  // namespace
 
+std::string all_batch_urls() { return fmt::format("{}", fmt::join(kBatchUrls, ", ")); }
+
 BatchInput::BatchInput(const std::filesystem::path& path, std::optional<std::string_view> url) : file_(MappedFile::open(path)) {
-  const std::span<const std::byte> bytes = file_->bytes();
-  const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  int64_t line = 0;
-  for (size_t begin = 0; begin < all.size();) {
-    const size_t end = std::min(all.find('\n', begin), all.size());
-    ++line;
-    const std::string_view text = all.substr(begin, end - begin);
+  for_each_line(*file_, [&](int64_t line, std::string_view text, bool) {
     if (!is_blank(text)) read_line(text, line, url);
-    begin = end + 1;
-  }
+  });
   if (requests_.empty() && problems_.empty()) add_problem(0, "empty_file", "there is no request in it");
 }
 
@@ -76,10 +66,10 @@ void BatchInput::read_request(const Json& json, std::string_view text, int64_t l
   const std::string* const method = text_at(json, "method");
   if (method == nullptr || *method != "POST") return add_problem(line, "invalid_method", "method: must be \"POST\"");
   const std::string* const own_url = text_at(json, "url");
-  if (own_url == nullptr) return add_problem(line, "invalid_url", fmt::format("url: is required: one of {}", all_urls()));
+  if (own_url == nullptr) return add_problem(line, "invalid_url", fmt::format("url: is required: one of {}", all_batch_urls()));
   const auto found = std::find(kBatchUrls.begin(), kBatchUrls.end(), *own_url);
   if (found == kBatchUrls.end()) {
-    return add_problem(line, "invalid_url", fmt::format("url {}: must be one of {}", shown(*own_url), all_urls()));
+    return add_problem(line, "invalid_url", fmt::format("url {}: must be one of {}", shown(*own_url), all_batch_urls()));
   }
   if (url && *own_url != *url) return add_problem(line, "mismatched_url", fmt::format("url {}: this batch is for {}", *own_url, *url));
   const auto body = json.find("body");

@@ -21,6 +21,8 @@ namespace wick::server {
 // The endpoints whose requests a batch may have.
 inline constexpr std::array<std::string_view, 5> kBatchUrls = {"/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/embeddings",
                                                                "/v1/rerank"};
+// The same for a message, with commas between them.
+[[nodiscard]] std::string all_batch_urls();
 
 // A fault of a line, which counts from 1; line 0: of the whole file.
 struct BatchProblem {

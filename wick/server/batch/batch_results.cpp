@@ -8,6 +8,7 @@
 #include "wick/base/fail.h"
 #include "wick/base/json.h"
 #include "wick/base/mapped_file.h"
+#include "wick/server/batch/file_lines.h"
 #include "wick/server/request_id.h"
 
 namespace wick::server {
@@ -24,20 +25,14 @@ void rename_file(const std::filesystem::path& from, const std::filesystem::path&
   if (error) fail(ErrorCode::io, "{}: cannot be renamed to {}: {}", from.string(), to.filename().string(), error.message());
 }
 
-// The lines of a file. What follows the last line break is one only where `takes_half`.
-void for_each_line(const std::filesystem::path& path, bool takes_half,
-                   const std::function<void(const std::filesystem::path&, int64_t, std::string_view)>& take) {
+// Takes the lines of a file that may be empty or absent. What follows the last line break is one only where `takes_half`.
+void take_lines(const std::filesystem::path& path, bool takes_half,
+                const std::function<void(const std::filesystem::path&, int64_t, std::string_view)>& take) {
   std::error_code error;
   if (const uintmax_t size = std::filesystem::file_size(path, error); error || size == 0) return;
-  const std::shared_ptr<MappedFile> file = MappedFile::open(path);
-  const std::string_view all(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
-  int64_t line = 0;
-  for (size_t begin = 0; begin < all.size();) {
-    const size_t end = std::min(all.find('\n', begin), all.size());
-    if (end == all.size() && !takes_half) return;
-    take(path, ++line, all.substr(begin, end - begin));
-    begin = end + 1;
-  }
+  for_each_line(*MappedFile::open(path), [&](int64_t line, std::string_view text, bool is_whole) {
+    if (is_whole || takes_half) take(path, line, text);
+  });
 }
 
 std::string json_text_of(std::string_view text) { return to_text(std::string(text)); }
@@ -65,7 +60,7 @@ ResultFile::ResultFile(std::filesystem::path target,
          partial_.string());
   }
   // The first line of a file that is not a batch's results is refused, before anything is changed.
-  for_each_line(is_there ? target_ : partial_, /*takes_half=*/is_there, take);
+  take_lines(is_there ? target_ : partial_, /*takes_half=*/is_there, take);
   if (is_there) rename_file(target_, partial_);
   file_.emplace(partial_);
 }

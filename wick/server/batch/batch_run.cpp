@@ -120,7 +120,7 @@ class BatchRun {
   BatchRun(const BatchRun&) = delete;
   BatchRun& operator=(const BatchRun&) = delete;
   ~BatchRun() {
-    for (const auto& [index, exchange] : under_way_) exchange->cancel();
+    for (const auto& [index, request] : under_way_) request.exchange->cancel();
   }
 
   bool run(const std::function<bool()>& go_on) {
@@ -134,6 +134,11 @@ class BatchRun {
   }
 
  private:
+  struct UnderWay {
+    std::shared_ptr<BatchExchange> exchange;
+    std::string request_id;
+  };
+
   void start_next() {
     const size_t index = waiting_.front();
     waiting_.pop_front();
@@ -147,14 +152,12 @@ class BatchRun {
                         .client = options_.client};
     request.parsed = std::make_shared<const Json>(std::move(body));
     const auto exchange = std::make_shared<BatchExchange>(index, responses_);
-    under_way_.emplace(index, exchange);
-    request_ids_.emplace(index, request.request_id);
+    under_way_.emplace(index, UnderWay{exchange, request.request_id});
     router_.forward(request, exchange);
   }
 
   void finish(size_t index, HttpResponse response) {
-    under_way_.erase(index);
-    const std::string request_id = std::move(request_ids_.extract(index).mapped());
+    const std::string request_id = std::move(under_way_.extract(index).mapped().request_id);
     if (response.status == 503 && !options_.is_shared) {
       fail(ErrorCode::device_lost, "custom_id {}: the model can answer no more: {}", to_text(input_.custom_id(index)), response.body);
     }
@@ -183,8 +186,7 @@ class BatchRun {
   const BatchRunOptions& options_;
   const std::shared_ptr<Responses> responses_ = std::make_shared<Responses>();
   std::deque<size_t> waiting_;
-  std::map<size_t, std::shared_ptr<BatchExchange>> under_way_;
-  std::map<size_t, std::string> request_ids_;
+  std::map<size_t, UnderWay> under_way_;  // by index
   Clock::time_point paused_until_ = {}, busy_since_ = {};
 };
 

@@ -25,6 +25,12 @@ void write_whole(const std::filesystem::path& path, std::string_view content) {
   file.commit();
 }
 
+std::optional<std::string> read_whole(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
 bool is_object_of(const Json& json, const std::string& id) {
   return json.is_object() && json.value("id", "") == id && json.contains("object") && json["object"].is_string() &&
          json.contains("created_at") && json["created_at"].is_number_integer();
@@ -43,9 +49,7 @@ BatchStore::BatchStore(std::filesystem::path folder) : folder_(std::move(folder)
 void BatchStore::read_objects() {
   for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
     if (entry.path().extension() != kObjectSuffix) continue;
-    std::ifstream file(entry.path(), std::ios::binary);
-    const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-    Json json = parse_ordered_json(text);
+    Json json = parse_ordered_json(read_whole(entry.path()).value_or(""));
     const std::string id = entry.path().stem().string();
     if (!is_object_of(json, id)) {
       fail(ErrorCode::corrupt_file, "{}: not an object of a file or a batch; delete it, or name another folder", entry.path().string());
@@ -66,6 +70,8 @@ Json BatchStore::add_file(std::string_view name, std::string_view purpose, std::
   write_whole(path_of(id), content);
   return adopt(id, name, purpose, content.size(), expires_at);
 }
+
+std::optional<std::string> BatchStore::content_of(const std::string& file_id) const { return read_whole(path_of(file_id)); }
 
 Json BatchStore::adopt_file(const std::string& id, std::string_view name, std::string_view purpose, std::optional<int64_t> expires_at) {
   std::error_code error;

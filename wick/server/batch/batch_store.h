@@ -30,6 +30,8 @@ class BatchStore {
   Json adopt_file(const std::string& id, std::string_view name, std::string_view purpose, std::optional<int64_t> expires_at);
   // Removes the object and the bytes.
   void remove_file(const std::string& id);
+  // The bytes; none where they are gone.
+  [[nodiscard]] std::optional<std::string> content_of(const std::string& file_id) const;
   [[nodiscard]] std::filesystem::path path_of(const std::string& file_id) const { return folder_ / file_id; }
 
   // --- Batches ---
