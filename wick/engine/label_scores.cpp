@@ -25,6 +25,10 @@ std::vector<float> label_scores(const Classifier& classifier, std::span<const fl
   return scores;
 }
 
+size_t best_label(std::span<const float> scores) {
+  return static_cast<size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
+}
+
 namespace {
 
 bool says_yes_or_no(const Classifier& classifier) {

@@ -1,6 +1,7 @@
 // Scores of a classifier's labels as probabilities, and of a reranker's pairs as one number.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -11,6 +12,8 @@ namespace wick {
 
 // The head's results for one text or token as their softmax, their sigmoids, or, of a regression, the same numbers.
 [[nodiscard]] std::vector<float> label_scores(const Classifier& classifier, std::span<const float> results);
+// The index of the highest score, of equal ones the first.
+[[nodiscard]] size_t best_label(std::span<const float> scores);
 
 // Whether the model scores pairs of texts: by one label, or by the labels "yes" and "no" (Qwen3 Reranker).
 [[nodiscard]] bool is_reranker(Pooling pooling, const std::optional<Classifier>& classifier);

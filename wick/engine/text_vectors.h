@@ -12,8 +12,8 @@
 
 namespace wick {
 
-// ModelResult::pooled for each text, in their order: [vector_width], or its scores; `done` is told how many there are so far. Errors:
-// context_full for a text that is longer than the model's context, by its number; LanguageModel::forward's.
+// ModelResult::pooled for each text, in their order: [vector_width], or its scores; `done` is called with the number of finished texts.
+// Errors: context_full for a text that is longer than the model's context, by its number; LanguageModel::forward's.
 [[nodiscard]] std::vector<std::vector<float>> text_vectors(const LanguageModel& model, std::span<const TextPair> texts,
                                                            const std::optional<Pooling>& pooling,
                                                            const std::function<void(size_t)>& done = {});

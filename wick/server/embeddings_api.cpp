@@ -210,8 +210,7 @@ class EmbeddingBatch : public std::enable_shared_from_this<EmbeddingBatch> {
   }
   static Json label_of(const Classifier& classifier, std::span<const float> results) {
     const std::vector<float> scores = label_scores(classifier, results);
-    const auto best = static_cast<size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
-    return {{"label", classifier.labels[best]}, {"probs", scores}};
+    return {{"label", classifier.labels[best_label(scores)]}, {"probs", scores}};
   }
 
   void respond_as_ollama() {

@@ -163,18 +163,9 @@ void batch_command(Console& console, const Arguments& arguments) {
   flags.add_argument("OUTPUT", "the results; OUTPUT.partial until all are there", files.output).required().path();
   flags.add_text("--errors", "FILE", "where requests that fail are written (OUTPUT's name with .errors)", files.errors).path();
   add_model(flags, served.model);
-  add_context(flags, served.context, "context size in tokens, prompt and answer together (the model's, at most 4096)", 1);
-  add_threads(flags, threads);
-  add_precision(flags, served.precision);
-  add_draft(flags, served.draft);
-  add_mlock(flags, served.mlock);
-  add_device(flags, device);
-  add_request_defaults(flags, served);
+  add_served_model(flags, served, device, threads);
   add_engine_flags(flags, options, "Engine");
-  flags
-      .add_values("--lora", "NAME=FILE", "a LoRA adapter that requests can name as their model: a GGUF file or a PEFT folder; repeatable",
-                  options.adapters)
-      .group("Engine");
+  add_adapters(flags, options, "Engine");
   add_json(flags, json);
   add_verbosity(flags, console);
   flags.notes(
@@ -191,8 +182,7 @@ void batch_command(Console& console, const Arguments& arguments) {
   if (!results.is_complete()) {
     if (outcome.earlier > 0) console.note(fmt::format("{} of {} requests have a result already", outcome.earlier, input.size()));
     lock_memory_if(served.mlock);
-    served.device_name = device.name;
-    served.open_device = [&] { return open_model_device(console, device, threads); };
+    choose_device(served, console, device, threads);
     options.serve.model_ref = model_file_name(path);
     const server::LocalHandlers handlers(load_service(console, options, served, path, {}));
     outcome = answer(handlers, input, results, console);

@@ -1,6 +1,4 @@
-#include <algorithm>
 #include <cstdint>
-#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
@@ -14,6 +12,7 @@
 #include "wick/cli/load_model.h"
 #include "wick/engine/label_scores.h"
 #include "wick/engine/prompt.h"
+#include "wick/engine/ranking.h"
 #include "wick/engine/text_vectors.h"
 
 namespace wick {
@@ -24,11 +23,8 @@ using OrderedJson = nlohmann::ordered_json;
 // The labels with their scores, the highest first.
 OrderedJson labels_of(const Classifier& classifier, std::span<const float> results) {
   const std::vector<float> scores = label_scores(classifier, results);
-  std::vector<size_t> order(scores.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t left, size_t right) { return scores[left] > scores[right]; });
   OrderedJson labels = OrderedJson::array();
-  for (const size_t index : order) labels.push_back({{"label", classifier.labels[index]}, {"score", scores[index]}});
+  for (const size_t index : rank_scores(scores)) labels.push_back({{"label", classifier.labels[index]}, {"score", scores[index]}});
   return labels;
 }
 
@@ -39,11 +35,12 @@ OrderedJson tokens_of(const LoadedModel& loaded, std::span<const TokenId> tokens
   OrderedJson list = OrderedJson::array();
   for (size_t index = 0; index < tokens.size(); ++index) {
     if (loaded.tokenizer->is_special(tokens[index])) continue;
-    const OrderedJson best = labels_of(classifier, results.subspan(index * width, width)).front();
+    const std::vector<float> scores = label_scores(classifier, results.subspan(index * width, width));
+    const size_t best = best_label(scores);
     list.push_back({{"token", tokens[index]},
                     {"text", std::string(loaded.tokenizer->token_text(tokens[index]))},
-                    {"label", best.at("label")},
-                    {"score", best.at("score")}});
+                    {"label", classifier.labels[best]},
+                    {"score", scores[best]}});
   }
   return list;
 }
@@ -60,8 +57,7 @@ void classify_command(Console& console, const Arguments& arguments) {
   Precision precision;
   Flags flags(
       "Labels texts, or their tokens, with a classifier: a model of a class …ForSequenceClassification or …ForTokenClassification. One "
-      "JSON "
-      "object a text, with the score of each label.",
+      "JSON object a text, with the score of each label.",
       console);
   add_model(flags, model_name);
   add_text_list(flags, texts);

@@ -41,18 +41,9 @@ void serve_command(Console& console, const Arguments& arguments) {
   flags.add_text("--models", "FILE", "serve the models that FILE lists, each loaded when a request names it (JSON)", options.models_file)
       .path()
       .group("Serving");
-  add_context(flags, served.context, "context size in tokens, prompt and answer together (the model's, at most 4096)", 1);
-  add_threads(flags, threads);
-  add_precision(flags, served.precision);
-  add_draft(flags, served.draft);
-  add_mlock(flags, served.mlock);
-  add_device(flags, device);
-  add_request_defaults(flags, served);
+  add_served_model(flags, served, device, threads);
   add_serving_flags(flags, options);
-  flags
-      .add_values("--lora", "NAME=FILE", "a LoRA adapter that requests can name as their model: a GGUF file or a PEFT folder; repeatable",
-                  options.adapters)
-      .group("Serving");
+  add_adapters(flags, options, "Serving");
   flags.add_text("--batch-folder", "FOLDER", "keep files and batches of OpenAI's /v1/files and /v1/batches in FOLDER (none)", batch_folder)
       .path()
       .group("Serving");
@@ -65,8 +56,7 @@ void serve_command(Console& console, const Arguments& arguments) {
   if (!options.is_asked_for()) options.port = 8080;
   if (!options.models_file.empty()) check_no_other_model(options, served);
   options.serve.batches = server::make_batch_part(batch_folder);
-  served.device_name = device.name;
-  served.open_device = [&] { return open_model_device(console, device, threads); };
+  choose_device(served, console, device, threads);
   serve_model(console, std::move(options), served);
 }
 

@@ -215,6 +215,28 @@ void add_engine_flags(Flags& flags, ServingOptions& options, const std::string& 
       .group(group);
 }
 
+void add_served_model(Flags& flags, ServedModel& served, DeviceChoice& device, int& threads) {
+  add_context(flags, served.context, "context size in tokens, prompt and answer together (the model's, at most 4096)", 1);
+  add_threads(flags, threads);
+  add_precision(flags, served.precision);
+  add_draft(flags, served.draft);
+  add_mlock(flags, served.mlock);
+  add_device(flags, device);
+  add_request_defaults(flags, served);
+}
+
+void add_adapters(Flags& flags, ServingOptions& options, const std::string& group) {
+  flags
+      .add_values("--lora", "NAME=FILE", "a LoRA adapter that requests can name as their model: a GGUF file or a PEFT folder; repeatable",
+                  options.adapters)
+      .group(group);
+}
+
+void choose_device(ServedModel& served, const Console& console, const DeviceChoice& device, const int& threads) {
+  served.device_name = device.name;
+  served.open_device = [&] { return open_model_device(console, device, threads); };
+}
+
 void add_serving_flags(Flags& flags, ServingOptions& options) {
   options.serve.metrics_prefix = "wick:";
   add_address_flags(flags, options);

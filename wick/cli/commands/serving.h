@@ -50,6 +50,12 @@ struct ServedModel {
   std::function<ModelDevice()> open_device;
 };
 
+// --context to --temperature: how the model is loaded and where it runs, and the defaults of requests.
+void add_served_model(Flags& flags, ServedModel& served, DeviceChoice& device, int& threads);
+// --lora, under a heading of the help text.
+void add_adapters(Flags& flags, ServingOptions& options, const std::string& group);
+// Lets the model be loaded on the device that was chosen. The arguments outlive `served`.
+void choose_device(ServedModel& served, const Console& console, const DeviceChoice& device, const int& threads);
 void add_serving_flags(Flags& flags, ServingOptions& options);
 // The part of them that sets up the engine, and the chat template, under a heading of the help text.
 void add_engine_flags(Flags& flags, ServingOptions& options, const std::string& group);
