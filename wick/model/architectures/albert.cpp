@@ -39,7 +39,7 @@ constexpr ConfigRow kAlbertOwnConfig[] = {
     {"net_structure_type", ConfigRow::Use::harmless},
     {"num_memory_blocks", ConfigRow::Use::harmless},
 };
-constexpr auto kAlbertConfig = joined(kAlbertOwnConfig, kEncoderConfig);
+constexpr auto kAlbertConfig = joined(kAlbertOwnConfig, kEncoderConfig, kLaterEncoderConfig);
 constexpr std::string_view kAlbertBases[] = {"albert."};
 constexpr TensorRow kAlbertTensors[] = {
     {"embeddings.word_embeddings.weight", "token_embd.weight"},

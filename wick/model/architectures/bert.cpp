@@ -1,5 +1,6 @@
 // Encoders of BERT's form (Devlin et al. 2019): learned positions, token types, post-norm blocks. RoBERTa and XLM-RoBERTa (Liu et al. 2019,
 // Conneau et al. 2020) count positions after that of their padding token, DistilBERT (Sanh et al. 2019) has no token types.
+#include "wick/model/architectures/encoder_rows.h"
 #include "wick/model/architectures/encoders.h"
 #include "wick/model/architectures/rows.h"
 
@@ -40,17 +41,9 @@ constexpr std::string_view kBertClasses[] = {"BertModel",
                                              "ElectraForMaskedLM",
                                              "ElectraForSequenceClassification",
                                              "ElectraForTokenClassification"};
-constexpr ConfigRow kBertConfig[] = {
-    {"layer_norm_eps", ConfigRow::Use::read, "attention.layer_norm_epsilon"},
+constexpr ConfigRow kBertOwnConfig[] = {
     {"position_embedding_type", ConfigRow::Use::only_text, "absolute"},
-    {"is_decoder", ConfigRow::Use::only_value, {}, 0},
-    {"pad_token_id", ConfigRow::Use::read, kPaddingToken},
-    {"type_vocab_size", ConfigRow::Use::harmless},  // the tensor tells
-    {"attention_probs_dropout_prob", ConfigRow::Use::harmless},
-    {"hidden_dropout_prob", ConfigRow::Use::harmless},
-    {"classifier_dropout", ConfigRow::Use::harmless},
     {"classifier_activation", ConfigRow::Use::harmless},
-    {"gradient_checkpointing", ConfigRow::Use::harmless},
     {"output_past", ConfigRow::Use::harmless},
     // Sizes of the pooler, which its tensors tell.
     {"directionality", ConfigRow::Use::harmless},
@@ -95,16 +88,13 @@ constexpr ConfigRow kBertConfig[] = {
     {"CamembertForSequenceClassification", ConfigRow::Use::flag_of_class, kPositionsAfterPadding, 1},
     {"CamembertForTokenClassification", ConfigRow::Use::flag_of_class, kPositionsAfterPadding, 1},
 };
+constexpr auto kBertConfig = joined(kBertOwnConfig, kEncoderConfig);
 constexpr std::string_view kBertBases[] = {"bert.", "roberta.", "distilbert.", "electra."};
-constexpr TensorRow kBertTensors[] = {
-    {"embeddings.word_embeddings.weight", "token_embd.weight"},
+constexpr TensorRow kBertOwnTensors[] = {
     {"embeddings.position_embeddings.weight", "position_embd.weight"},
     {"embeddings.token_type_embeddings.weight", "token_types.weight"},
-    {"embeddings.LayerNorm.weight", "token_embd_norm.weight"},
-    {"embeddings.LayerNorm.bias", "token_embd_norm.bias"},
     {"embeddings.LayerNorm.gamma", "token_embd_norm.weight"},
     {"embeddings.LayerNorm.beta", "token_embd_norm.bias"},
-    {"embeddings.position_ids", ""},
     {"embeddings.token_type_ids", ""},
     {"encoder.layer.{}.attention.self.query.weight", "blk.{}.attn_q.weight"},
     {"encoder.layer.{}.attention.self.query.bias", "blk.{}.attn_q.bias"},
@@ -118,12 +108,6 @@ constexpr TensorRow kBertTensors[] = {
     {"encoder.layer.{}.attention.output.LayerNorm.bias", "blk.{}.attn_output_norm.bias"},
     {"encoder.layer.{}.attention.output.LayerNorm.gamma", "blk.{}.attn_output_norm.weight"},
     {"encoder.layer.{}.attention.output.LayerNorm.beta", "blk.{}.attn_output_norm.bias"},
-    {"encoder.layer.{}.intermediate.dense.weight", "blk.{}.ffn_up.weight"},
-    {"encoder.layer.{}.intermediate.dense.bias", "blk.{}.ffn_up.bias"},
-    {"encoder.layer.{}.output.dense.weight", "blk.{}.ffn_down.weight"},
-    {"encoder.layer.{}.output.dense.bias", "blk.{}.ffn_down.bias"},
-    {"encoder.layer.{}.output.LayerNorm.weight", "blk.{}.layer_output_norm.weight"},
-    {"encoder.layer.{}.output.LayerNorm.bias", "blk.{}.layer_output_norm.bias"},
     {"encoder.layer.{}.output.LayerNorm.gamma", "blk.{}.layer_output_norm.weight"},
     {"encoder.layer.{}.output.LayerNorm.beta", "blk.{}.layer_output_norm.bias"},
     {"transformer.layer.{}.attention.q_lin.weight", "blk.{}.attn_q.weight"},
@@ -143,12 +127,8 @@ constexpr TensorRow kBertTensors[] = {
     {"transformer.layer.{}.output_layer_norm.weight", "blk.{}.layer_output_norm.weight"},
     {"transformer.layer.{}.output_layer_norm.bias", "blk.{}.layer_output_norm.bias"},
     // A classifier reads the first token through the pooler, where it has no such layer of its own.
-    {"pooler.dense.weight", "cls.pooler.weight"},
-    {"pooler.dense.bias", "cls.pooler.bias"},
     {"pre_classifier.weight", "cls.weight"},
     {"pre_classifier.bias", "cls.bias"},
-    {"classifier.weight", "cls.output.weight"},
-    {"classifier.bias", "cls.output.bias"},
     {"embeddings_project.weight", "token_embd_proj.weight"},
     {"embeddings_project.bias", "token_embd_proj.bias"},
     {"classifier.dense.weight", "cls.weight"},
@@ -191,6 +171,7 @@ constexpr TensorRow kBertTensors[] = {
     {"generator_lm_head.weight", ""},
     {"generator_lm_head.bias", ""},
 };
+constexpr auto kBertTensors = joined(kBertOwnTensors, kEncoderTensors);
 
 }  // namespace
 

@@ -75,7 +75,7 @@ class DisentangledBias final : public ScoreBias {
     }
     const Tensor distances = (own - others + static_cast<double>(longest - 1)).to_dtype(DType::i32).reshape({rows * longest});
     const Tensor bucket = Tensor::from_vector(of_distance, {2 * longest - 1}, device).index_select(distances, 0).reshape({rows, longest});
-    // The rows of a text are one behind the other; what is beyond its end is not looked at.
+    // The rows of a text are consecutive; keys past its end are ignored.
     const Tensor number = Tensor::arange(0, static_cast<double>(rows), DType::f32, device).reshape({rows, 1});
     const Tensor of_key = (number - own + others).clamp(0, static_cast<double>(rows - 1));
     const auto gathered = [&](const Tensor& side, const Tensor& positions, const Tensor& row) {
@@ -134,15 +134,11 @@ constexpr ConfigRow kDebertaOwnConfig[] = {
     {"pooler_hidden_act", ConfigRow::Use::only_text, "gelu"},
     {"DebertaV2ForSequenceClassification", ConfigRow::Use::of_class, "classifier.activation", 0, "gelu"},
 };
-constexpr auto kDebertaConfig = joined(kDebertaOwnConfig, kEncoderConfig);
+constexpr auto kDebertaConfig = joined(kDebertaOwnConfig, kEncoderConfig, kLaterEncoderConfig);
 constexpr std::string_view kDebertaBases[] = {"deberta."};
-constexpr TensorRow kDebertaTensors[] = {
-    {"embeddings.word_embeddings.weight", "token_embd.weight"},
+constexpr TensorRow kDebertaOwnTensors[] = {
     {"embeddings.token_type_embeddings.weight", "token_types.weight"},
-    {"embeddings.LayerNorm.weight", "token_embd_norm.weight"},
-    {"embeddings.LayerNorm.bias", "token_embd_norm.bias"},
     {"embeddings.embed_proj.weight", "token_embd_proj.weight"},
-    {"embeddings.position_ids", ""},
     {"encoder.rel_embeddings.weight", "rel_embd.weight"},
     {"encoder.LayerNorm.weight", "rel_embd_norm.weight"},
     {"encoder.LayerNorm.bias", "rel_embd_norm.bias"},
@@ -160,16 +156,6 @@ constexpr TensorRow kDebertaTensors[] = {
     {"encoder.layer.{}.attention.output.dense.bias", "blk.{}.attn_output.bias"},
     {"encoder.layer.{}.attention.output.LayerNorm.weight", "blk.{}.attn_output_norm.weight"},
     {"encoder.layer.{}.attention.output.LayerNorm.bias", "blk.{}.attn_output_norm.bias"},
-    {"encoder.layer.{}.intermediate.dense.weight", "blk.{}.ffn_up.weight"},
-    {"encoder.layer.{}.intermediate.dense.bias", "blk.{}.ffn_up.bias"},
-    {"encoder.layer.{}.output.dense.weight", "blk.{}.ffn_down.weight"},
-    {"encoder.layer.{}.output.dense.bias", "blk.{}.ffn_down.bias"},
-    {"encoder.layer.{}.output.LayerNorm.weight", "blk.{}.layer_output_norm.weight"},
-    {"encoder.layer.{}.output.LayerNorm.bias", "blk.{}.layer_output_norm.bias"},
-    {"pooler.dense.weight", "cls.pooler.weight"},
-    {"pooler.dense.bias", "cls.pooler.bias"},
-    {"classifier.weight", "cls.output.weight"},
-    {"classifier.bias", "cls.output.bias"},
     // What predicts masked words takes no part in vectors of texts.
     {"cls.predictions.bias", ""},
     {"cls.predictions.decoder.weight", ""},
@@ -184,6 +170,7 @@ constexpr TensorRow kDebertaTensors[] = {
     {"lm_predictions.lm_head.LayerNorm.weight", ""},
     {"lm_predictions.lm_head.LayerNorm.bias", ""},
 };
+constexpr auto kDebertaTensors = joined(kDebertaOwnTensors, kEncoderTensors);
 
 }  // namespace
 

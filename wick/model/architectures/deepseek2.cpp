@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "wick/formats/printable.h"
+#include "wick/model/architectures/expert_rows.h"
 #include "wick/model/architectures/rows.h"
 
 namespace wick {
@@ -59,7 +60,7 @@ constexpr KeyRule kDeepSeek2Keys[] = {
     {"expert_choice"},          {"leading_dense_block_count"}, {"nextn_predict_layers"},       {"attention.q_lora_rank"},
     {"attention.kv_lora_rank"}, {"attention.key_length_mla"},  {"attention.value_length_mla"}, {"rope.scaling.yarn_log_multiplier"}};
 constexpr std::string_view kDeepSeek2Classes[] = {"DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM", "Glm4MoeLiteForCausalLM"};
-constexpr ConfigRow kDeepSeek2Config[] = {
+constexpr ConfigRow kDeepSeek2OwnConfig[] = {
     {"head_dim", ConfigRow::Use::harmless},
     {"qk_head_dim", ConfigRow::Use::harmless},
     {"qk_nope_head_dim", ConfigRow::Use::read, "attention.key_length"},  // qk_rope_head_dim is added
@@ -69,14 +70,8 @@ constexpr ConfigRow kDeepSeek2Config[] = {
     {"kv_lora_rank", ConfigRow::Use::read, "attention.kv_lora_rank"},
     {"rope_interleave", ConfigRow::Use::only_value, {}, 1},
     {"n_routed_experts", ConfigRow::Use::read, "expert_count"},
-    {"num_experts_per_tok", ConfigRow::Use::read, "expert_used_count"},
-    {"moe_intermediate_size", ConfigRow::Use::read, "expert_feed_forward_length"},
     {"n_shared_experts", ConfigRow::Use::read, "expert_shared_count"},
     {"first_k_dense_replace", ConfigRow::Use::read, "leading_dense_block_count"},
-    {"routed_scaling_factor", ConfigRow::Use::read, "expert_weights_scale"},
-    {"norm_topk_prob", ConfigRow::Use::read, "expert_weights_norm"},
-    {"n_group", ConfigRow::Use::read, "expert_group_count"},
-    {"topk_group", ConfigRow::Use::read, "expert_group_used_count"},
     {"moe_layer_freq", ConfigRow::Use::only_value, {}, 1},
     {"num_nextn_predict_layers", ConfigRow::Use::harmless},          // their layers are dropped
     {"scoring_func", ConfigRow::Use::only_text, "softmax sigmoid"},  // the class says which
@@ -86,7 +81,8 @@ constexpr ConfigRow kDeepSeek2Config[] = {
     {"mlp_layer_types", ConfigRow::Use::harmless},  // the tensors tell
     {"Glm4MoeLiteForCausalLM", ConfigRow::Use::of_class, "expert_gating_func", 2},
 };
-constexpr TensorRow kDeepSeek2Tensors[] = {
+constexpr auto kDeepSeek2Config = joined(kDeepSeek2OwnConfig, kRoutingConfig);
+constexpr TensorRow kDeepSeek2OwnTensors[] = {
     {"model.layers.{}.self_attn.q_a_proj.weight", "blk.{}.attn_q_a.weight"},
     {"model.layers.{}.self_attn.q_a_proj.bias", "blk.{}.attn_q_a.bias"},
     {"model.layers.{}.self_attn.kv_a_proj_with_mqa.bias", "blk.{}.attn_kv_a_mqa.bias"},
@@ -95,15 +91,8 @@ constexpr TensorRow kDeepSeek2Tensors[] = {
     {"model.layers.{}.self_attn.kv_a_proj_with_mqa.weight", "blk.{}.attn_kv_a_mqa.weight"},
     {"model.layers.{}.self_attn.kv_a_layernorm.weight", "blk.{}.attn_kv_a_norm.weight"},
     {"model.layers.{}.self_attn.kv_b_proj.weight", "blk.{}.attn_kv_b.weight"},
-    {"model.layers.{}.mlp.gate.weight", "blk.{}.ffn_gate_inp.weight"},
-    {"model.layers.{}.mlp.gate.e_score_correction_bias", "blk.{}.exp_probs_b.bias"},
-    {"model.layers.{}.mlp.experts.{}.gate_proj.weight", "blk.{}.ffn_gate_exps.weight"},
-    {"model.layers.{}.mlp.experts.{}.up_proj.weight", "blk.{}.ffn_up_exps.weight"},
-    {"model.layers.{}.mlp.experts.{}.down_proj.weight", "blk.{}.ffn_down_exps.weight"},
-    {"model.layers.{}.mlp.shared_experts.gate_proj.weight", "blk.{}.ffn_gate_shexp.weight"},
-    {"model.layers.{}.mlp.shared_experts.up_proj.weight", "blk.{}.ffn_up_shexp.weight"},
-    {"model.layers.{}.mlp.shared_experts.down_proj.weight", "blk.{}.ffn_down_shexp.weight"},
 };
+constexpr auto kDeepSeek2Tensors = joined(kDeepSeek2OwnTensors, kRoutedExpertTensors);
 
 }  // namespace
 

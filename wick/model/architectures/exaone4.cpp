@@ -2,6 +2,7 @@
 // windows, only the layers with one rotate (LG AI Research 2025). K-EXAONE has the same attention, norms before both, and experts.
 #include <cmath>
 
+#include "wick/model/architectures/expert_rows.h"
 #include "wick/model/architectures/rows.h"
 
 namespace wick {
@@ -33,7 +34,7 @@ DecoderSpec describe_exaone_moe(const ModelConfig& config) {
   return own.decoder([&](int64_t layer) { return own.layer(attention_of(own, layer), own.feed_forward_parts(layer, experts)); });
 }
 
-// The gate of attention has a matrix of its own, and each part a norm before and behind it (Arcee AI 2025).
+// Attention has a gate with its own matrix; attention and feed-forward part each have a norm before and after (Arcee AI 2025).
 DecoderSpec describe_afmoe(const ModelConfig& config) {
   ModelConfig own = config;
   set_windowed(own);
@@ -72,16 +73,10 @@ constexpr TensorRow kExaone4Tensors[] = {
 };
 constexpr KeyRule kExaoneMoeKeys[] = {{"leading_dense_block_count"}, {"nextn_predict_layers"}};
 constexpr std::string_view kExaoneMoeClasses[] = {"ExaoneMoeForCausalLM", "ExaoneMoEForCausalLM"};
-constexpr ConfigRow kExaoneMoeConfig[] = {
+constexpr ConfigRow kExaoneMoeOwnConfig[] = {
     {"num_experts", ConfigRow::Use::read, "expert_count"},
-    {"num_experts_per_tok", ConfigRow::Use::read, "expert_used_count"},
-    {"moe_intermediate_size", ConfigRow::Use::read, "expert_feed_forward_length"},
     {"num_shared_experts", ConfigRow::Use::read, "expert_shared_count"},
     {"first_k_dense_replace", ConfigRow::Use::read, "leading_dense_block_count"},
-    {"routed_scaling_factor", ConfigRow::Use::read, "expert_weights_scale"},
-    {"norm_topk_prob", ConfigRow::Use::read, "expert_weights_norm"},
-    {"n_group", ConfigRow::Use::read, "expert_group_count"},
-    {"topk_group", ConfigRow::Use::read, "expert_group_used_count"},
     {"mlp_layer_types", ConfigRow::Use::harmless},           // the tensors tell
     {"is_moe_layer", ConfigRow::Use::harmless},              // the same
     {"num_nextn_predict_layers", ConfigRow::Use::harmless},  // their layers are dropped
@@ -90,20 +85,14 @@ constexpr ConfigRow kExaoneMoeConfig[] = {
     {"ExaoneMoeForCausalLM", ConfigRow::Use::of_class, "expert_gating_func", 2},
     {"ExaoneMoEForCausalLM", ConfigRow::Use::of_class, "expert_gating_func", 2},
 };
+constexpr auto kExaoneMoeConfig = joined(kExaoneMoeOwnConfig, kRoutingConfig);
 // Of both architectures with experts.
-constexpr TensorRow kRoutedTensors[] = {
-    {"model.layers.{}.mlp.gate.weight", "blk.{}.ffn_gate_inp.weight"},
+constexpr TensorRow kRoutedOwnTensors[] = {
     {"model.layers.{}.mlp.router.gate.weight", "blk.{}.ffn_gate_inp.weight"},
     {"model.layers.{}.mlp.e_score_correction_bias", "blk.{}.exp_probs_b.bias"},
-    {"model.layers.{}.mlp.gate.e_score_correction_bias", "blk.{}.exp_probs_b.bias"},
     {"model.layers.{}.mlp.expert_bias", "blk.{}.exp_probs_b.bias"},
-    {"model.layers.{}.mlp.experts.{}.gate_proj.weight", "blk.{}.ffn_gate_exps.weight"},
-    {"model.layers.{}.mlp.experts.{}.up_proj.weight", "blk.{}.ffn_up_exps.weight"},
-    {"model.layers.{}.mlp.experts.{}.down_proj.weight", "blk.{}.ffn_down_exps.weight"},
-    {"model.layers.{}.mlp.shared_experts.gate_proj.weight", "blk.{}.ffn_gate_shexp.weight"},
-    {"model.layers.{}.mlp.shared_experts.up_proj.weight", "blk.{}.ffn_up_shexp.weight"},
-    {"model.layers.{}.mlp.shared_experts.down_proj.weight", "blk.{}.ffn_down_shexp.weight"},
 };
+constexpr auto kRoutedTensors = joined(kRoutedOwnTensors, kRoutedExpertTensors);
 
 constexpr KeyRule kAfmoeKeys[] = {{"leading_dense_block_count"}};
 constexpr std::string_view kAfmoeClasses[] = {"AfmoeForCausalLM"};
@@ -133,7 +122,7 @@ constexpr TensorRow kAfmoeOwnTensors[] = {
     {"model.layers.{}.pre_mlp_layernorm.weight", "blk.{}.ffn_norm.weight"},
     {"model.layers.{}.post_mlp_layernorm.weight", "blk.{}.post_ffw_norm.weight"},
 };
-constexpr auto kAfmoeTensors = joined(kRoutedTensors, kAfmoeOwnTensors);
+constexpr auto kAfmoeTensors = joined(kRoutedOwnTensors, kRoutedExpertTensors, kAfmoeOwnTensors);
 
 }  // namespace
 

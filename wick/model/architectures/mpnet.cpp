@@ -27,14 +27,10 @@ constexpr ConfigRow kMpnetOwnConfig[] = {
     {"MPNetForSequenceClassification", ConfigRow::Use::flag_of_class, kPositionsAfterPadding, 1},
     {"MPNetForTokenClassification", ConfigRow::Use::flag_of_class, kPositionsAfterPadding, 1},
 };
-constexpr auto kMpnetConfig = joined(kMpnetOwnConfig, kEncoderConfig);
+constexpr auto kMpnetConfig = joined(kMpnetOwnConfig, kEncoderConfig, kLaterEncoderConfig);
 constexpr std::string_view kMpnetBases[] = {"mpnet."};
-constexpr TensorRow kMpnetTensors[] = {
-    {"embeddings.word_embeddings.weight", "token_embd.weight"},
+constexpr TensorRow kMpnetOwnTensors[] = {
     {"embeddings.position_embeddings.weight", "position_embd.weight"},
-    {"embeddings.LayerNorm.weight", "token_embd_norm.weight"},
-    {"embeddings.LayerNorm.bias", "token_embd_norm.bias"},
-    {"embeddings.position_ids", ""},
     {"encoder.relative_attention_bias.weight", "attn_rel_b.weight"},
     {"encoder.layer.{}.attention.attn.q.weight", "blk.{}.attn_q.weight"},
     {"encoder.layer.{}.attention.attn.q.bias", "blk.{}.attn_q.bias"},
@@ -46,20 +42,10 @@ constexpr TensorRow kMpnetTensors[] = {
     {"encoder.layer.{}.attention.attn.o.bias", "blk.{}.attn_output.bias"},
     {"encoder.layer.{}.attention.LayerNorm.weight", "blk.{}.attn_output_norm.weight"},
     {"encoder.layer.{}.attention.LayerNorm.bias", "blk.{}.attn_output_norm.bias"},
-    {"encoder.layer.{}.intermediate.dense.weight", "blk.{}.ffn_up.weight"},
-    {"encoder.layer.{}.intermediate.dense.bias", "blk.{}.ffn_up.bias"},
-    {"encoder.layer.{}.output.dense.weight", "blk.{}.ffn_down.weight"},
-    {"encoder.layer.{}.output.dense.bias", "blk.{}.ffn_down.bias"},
-    {"encoder.layer.{}.output.LayerNorm.weight", "blk.{}.layer_output_norm.weight"},
-    {"encoder.layer.{}.output.LayerNorm.bias", "blk.{}.layer_output_norm.bias"},
-    {"pooler.dense.weight", "cls.pooler.weight"},
-    {"pooler.dense.bias", "cls.pooler.bias"},
     {"classifier.dense.weight", "cls.weight"},
     {"classifier.dense.bias", "cls.bias"},
     {"classifier.out_proj.weight", "cls.output.weight"},
     {"classifier.out_proj.bias", "cls.output.bias"},
-    {"classifier.weight", "cls.output.weight"},
-    {"classifier.bias", "cls.output.bias"},
     {"lm_head.bias", ""},
     {"lm_head.decoder.weight", ""},
     {"lm_head.decoder.bias", ""},
@@ -68,6 +54,7 @@ constexpr TensorRow kMpnetTensors[] = {
     {"lm_head.layer_norm.weight", ""},
     {"lm_head.layer_norm.bias", ""},
 };
+constexpr auto kMpnetTensors = joined(kMpnetOwnTensors, kEncoderTensors);
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 // Nemotron-H: each layer is one thing alone, Mamba 2, attention without positions, or a feed-forward part, which in Nemotron 3 has experts
 // (NVIDIA 2025).
+#include "wick/model/architectures/expert_rows.h"
 #include "wick/model/architectures/rows.h"
 #include "wick/model/architectures/state_space_rows.h"
 
@@ -47,18 +48,12 @@ constexpr ConfigRow kNemotronHOwnConfig[] = {
     {"num_logits_to_keep", ConfigRow::Use::harmless},
     {"time_step_min", ConfigRow::Use::read, "ssm.time_step_min"},
     {"norm_eps", ConfigRow::Use::harmless},  // layer_norm_epsilon counts
-    // Read with the kinds of layers, as all keys of experts where a layer has them.
-    {"moe_intermediate_size", ConfigRow::Use::read, "expert_feed_forward_length"},
+    // Read with the kinds of layers, as all keys of experts where a layer has them; kRoutingConfig has others.
     {"moe_shared_expert_intermediate_size", ConfigRow::Use::read, "expert_shared_feed_forward_length"},
     {"moe_shared_expert_overlap", ConfigRow::Use::harmless},  // when it is computed
     {"moe_latent_size", ConfigRow::Use::read, "moe_latent_size"},
     {"n_routed_experts", ConfigRow::Use::read, "expert_count"},
     {"n_shared_experts", ConfigRow::Use::read, "expert_shared_count"},
-    {"num_experts_per_tok", ConfigRow::Use::read, "expert_used_count"},
-    {"n_group", ConfigRow::Use::read, "expert_group_count"},
-    {"topk_group", ConfigRow::Use::read, "expert_group_used_count"},
-    {"norm_topk_prob", ConfigRow::Use::read, "expert_weights_norm"},
-    {"routed_scaling_factor", ConfigRow::Use::read, "expert_weights_scale"},
     {"NemotronHForCausalLM", ConfigRow::Use::of_class, "attention.layer_norm_rms_epsilon", 1e-5},
 };
 constexpr TensorRow kNemotronHOwnTensors[] = {
@@ -77,7 +72,7 @@ constexpr TensorRow kNemotronHOwnTensors[] = {
     {"backbone.layers.{}.mixer.fc1_latent_proj.weight", "blk.{}.ffn_latent_down.weight"},
     {"backbone.layers.{}.mixer.fc2_latent_proj.weight", "blk.{}.ffn_latent_up.weight"},
 };
-constexpr auto kNemotronHConfig = joined(kMixerConfig, kNemotronHOwnConfig);
+constexpr auto kNemotronHConfig = joined(kMixerConfig, kRoutingConfig, kNemotronHOwnConfig);
 constexpr auto kNemotronHTensors = joined(kMixerTensors, kNemotronHOwnTensors);
 
 }  // namespace

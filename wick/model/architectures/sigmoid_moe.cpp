@@ -1,5 +1,6 @@
 // Mixtures of experts in the manner of DeepSeek V3 with plain attention: sigmoids choose with a bias that balances the load, and all tokens
 // share an expert. GLM 4.5 (GLM-4.5 Team 2025), dots.llm1 (Huo et al. 2025), MiniMax M2, and ERNIE 4.5 and Hunyuan with a softmax instead.
+#include "wick/model/architectures/expert_rows.h"
 #include "wick/model/architectures/rows.h"
 
 namespace wick {
@@ -58,16 +59,10 @@ constexpr std::string_view kErnieMoeClasses[] = {"Ernie4_5_MoeForCausalLM"};
 constexpr std::string_view kHunYuanMoeClasses[] = {"HunYuanMoEV1ForCausalLM"};
 constexpr std::string_view kHunYuanDenseClasses[] = {"HunYuanDenseV1ForCausalLM"};
 constexpr std::string_view kMiniMaxM2Classes[] = {"MiniMaxM2ForCausalLM"};
-constexpr ConfigRow kGlm4MoeConfig[] = {
+constexpr ConfigRow kGlm4MoeOwnConfig[] = {
     {"n_routed_experts", ConfigRow::Use::read, "expert_count"},
-    {"num_experts_per_tok", ConfigRow::Use::read, "expert_used_count"},
-    {"moe_intermediate_size", ConfigRow::Use::read, "expert_feed_forward_length"},
     {"n_shared_experts", ConfigRow::Use::read, "expert_shared_count"},
     {"first_k_dense_replace", ConfigRow::Use::read, "leading_dense_block_count"},
-    {"routed_scaling_factor", ConfigRow::Use::read, "expert_weights_scale"},
-    {"norm_topk_prob", ConfigRow::Use::read, "expert_weights_norm"},
-    {"n_group", ConfigRow::Use::read, "expert_group_count"},
-    {"topk_group", ConfigRow::Use::read, "expert_group_used_count"},
     {"use_qk_norm", ConfigRow::Use::harmless},               // the tensors tell
     {"num_nextn_predict_layers", ConfigRow::Use::harmless},  // their layers are dropped
     {"scoring_func", ConfigRow::Use::only_text, "sigmoid"},
@@ -75,6 +70,7 @@ constexpr ConfigRow kGlm4MoeConfig[] = {
     {"Glm4MoeForCausalLM", ConfigRow::Use::of_class, "expert_gating_func", 2},
     {"Dots1ForCausalLM", ConfigRow::Use::of_class, "expert_gating_func", 2},
 };
+constexpr auto kGlm4MoeConfig = joined(kGlm4MoeOwnConfig, kRoutingConfig);
 constexpr ConfigRow kErnieMoeConfig[] = {
     {"moe_num_experts", ConfigRow::Use::read, "expert_count"},
     {"moe_k", ConfigRow::Use::read, "expert_used_count"},
@@ -122,27 +118,12 @@ constexpr ConfigRow kMiniMaxM2Config[] = {
     {"mtp_transformer_layers", ConfigRow::Use::harmless},
     {"MiniMaxM2ForCausalLM", ConfigRow::Use::of_class, "expert_gating_func", 2},
 };
-constexpr TensorRow kGlm4MoeTensors[] = {
+constexpr TensorRow kGlm4MoeOwnTensors[] = {
     {"model.layers.{}.post_attention_layernorm.weight", "blk.{}.post_attention_norm.weight"},
-    {"model.layers.{}.mlp.gate.weight", "blk.{}.ffn_gate_inp.weight"},
-    {"model.layers.{}.mlp.experts.{}.gate_proj.weight", "blk.{}.ffn_gate_exps.weight"},
-    {"model.layers.{}.mlp.experts.{}.up_proj.weight", "blk.{}.ffn_up_exps.weight"},
-    {"model.layers.{}.mlp.experts.{}.down_proj.weight", "blk.{}.ffn_down_exps.weight"},
-    {"model.layers.{}.mlp.gate.e_score_correction_bias", "blk.{}.exp_probs_b.bias"},
-    {"model.layers.{}.mlp.shared_experts.gate_proj.weight", "blk.{}.ffn_gate_shexp.weight"},
-    {"model.layers.{}.mlp.shared_experts.up_proj.weight", "blk.{}.ffn_up_shexp.weight"},
-    {"model.layers.{}.mlp.shared_experts.down_proj.weight", "blk.{}.ffn_down_shexp.weight"},
 };
-constexpr TensorRow kSharedExpertTensors[] = {
-    {"model.layers.{}.mlp.gate.weight", "blk.{}.ffn_gate_inp.weight"},
-    {"model.layers.{}.mlp.experts.{}.gate_proj.weight", "blk.{}.ffn_gate_exps.weight"},
-    {"model.layers.{}.mlp.experts.{}.up_proj.weight", "blk.{}.ffn_up_exps.weight"},
-    {"model.layers.{}.mlp.experts.{}.down_proj.weight", "blk.{}.ffn_down_exps.weight"},
-    {"model.layers.{}.mlp.gate.e_score_correction_bias", "blk.{}.exp_probs_b.bias"},
+constexpr auto kGlm4MoeTensors = joined(kGlm4MoeOwnTensors, kRoutedExpertTensors);
+constexpr TensorRow kSharedExpertOwnTensors[] = {
     {"model.layers.{}.mlp.moe_statics.e_score_correction_bias", "blk.{}.exp_probs_b.bias"},
-    {"model.layers.{}.mlp.shared_experts.gate_proj.weight", "blk.{}.ffn_gate_shexp.weight"},
-    {"model.layers.{}.mlp.shared_experts.up_proj.weight", "blk.{}.ffn_up_shexp.weight"},
-    {"model.layers.{}.mlp.shared_experts.down_proj.weight", "blk.{}.ffn_down_shexp.weight"},
     {"model.layers.{}.mlp.gate.wg.weight", "blk.{}.ffn_gate_inp.weight"},
     {"model.layers.{}.mlp.shared_mlp.gate_proj.weight", "blk.{}.ffn_gate_shexp.weight"},
     {"model.layers.{}.mlp.shared_mlp.up_proj.weight", "blk.{}.ffn_up_shexp.weight"},
@@ -155,6 +136,7 @@ constexpr TensorRow kSharedExpertTensors[] = {
     {"model.layers.{}.block_sparse_moe.experts.{}.w2.weight", "blk.{}.ffn_down_exps.weight"},
     {"model.layers.{}.block_sparse_moe.experts.{}.w3.weight", "blk.{}.ffn_up_exps.weight"},
 };
+constexpr auto kSharedExpertTensors = joined(kSharedExpertOwnTensors, kRoutedExpertTensors);
 
 }  // namespace
 
