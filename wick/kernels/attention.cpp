@@ -243,7 +243,7 @@ Kernel attention_join(bool sinks, bool logarithms, const DeviceCaps& caps) {
               stats_offset = parameter("stats_offset"), out_offset = parameter("out_offset");
   RowEnd row_end(k, sinks, logarithms);
   const Value row = k.group_id(), first = row * splits;
-  // Several parts at a time, whose reads are on their way together; those behind the last are the last one's again, and count nothing.
+  // Several parts per iteration, so that their loads overlap. Indices past the last part load the last one again, with weight 0.
   constexpr uint32_t kTogether = 4;
   const auto part = [&](const Value& i) { return first + min(i, splits - 1U); };
   const auto stat = [&](const Value& i, uint32_t which) -> Value { return parts[stats_offset + part(i) * 2U + which]; };
