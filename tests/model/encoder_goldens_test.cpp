@@ -134,6 +134,41 @@ TEST(Classifiers, AnotherNumberOfLabelsThanRowsIsNamed) {
       << message;
 }
 
+std::string refusal_of(const GoldenModel& golden) {
+  const TemporaryFolder folder;
+  golden.write(folder.path());
+  return message_of([&] { (void)load_language_model(Checkpoint::open(folder.path()), Device::cpu()); });
+}
+
+TEST(Classifiers, ANumberOfLabelsThatContradictsThemIsNamed) {
+  GoldenModel golden = read_encoder_golden("bert-classify");
+  golden.json["config"]["num_labels"] = 3;
+  EXPECT_EQ(refusal_of(golden), "nothing was thrown");
+  golden.json["config"]["num_labels"] = 2;
+  EXPECT_NE(refusal_of(golden).find("config.json: num_labels = 2: id2label has 3 labels"), std::string::npos) << refusal_of(golden);
+  golden.json["config"].erase("id2label");
+  EXPECT_NE(refusal_of(golden).find("num_labels has 2 labels, and the head that scores them, cls.output.weight, has 3 rows"),
+            std::string::npos)
+      << refusal_of(golden);
+}
+
+TEST(Classifiers, TwoLabelsOfOneNameAreNamed) {
+  GoldenModel golden = read_encoder_golden("bert-classify");
+  golden.json["config"]["id2label"]["2"] = "sad";
+  EXPECT_NE(refusal_of(golden).find("id2label: labels 0 and 2 are both 'sad'"), std::string::npos) << refusal_of(golden);
+}
+
+TEST(Classifiers, APoolingModuleThatContradictsTheClassIsNamed) {
+  const GoldenModel golden = read_encoder_golden("bert-classify");
+  const TemporaryFolder folder;
+  golden.write(folder.path());
+  std::filesystem::create_directory(folder.path() / "1_Pooling");
+  std::ofstream(folder.path() / "1_Pooling" / "config.json") << R"({"pooling_mode": "mean"})";
+  std::ofstream(folder.path() / "modules.json") << R"([{"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}])";
+  const std::string message = message_of([&] { (void)Checkpoint::open(folder.path()); });
+  EXPECT_NE(message.find("modules.json: a Pooling module makes vectors of texts"), std::string::npos) << message;
+}
+
 TEST(Classifiers, AnUnknownProblemIsNamed) {
   GoldenModel golden = read_encoder_golden("bert-classify");
   golden.json["config"]["problem_type"] = "ranking";

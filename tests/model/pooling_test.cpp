@@ -143,6 +143,22 @@ TEST_F(PooledVectors, WhatIsNotKnownIsNamed) {
   EXPECT_NE(message().find("1_Pooling/config.json: the file is missing"), std::string::npos) << message();
 }
 
+TEST_F(PooledVectors, WhatContradictsTheModelIsNamed) {
+  for (const char* key : {"word_embedding_dimension", "embedding_dimension"}) {
+    write_modules({{"pooling_mode_mean_tokens", true}, {key, 384}});
+    EXPECT_NE(
+        message().find("1_Pooling/config.json: " + std::string(key) + " = 384, and the vectors of config.json's model have 32 numbers"),
+        std::string::npos)
+        << message();
+  }
+  write_modules({{"pooling_mode", "mean"}, {"pooling_mode_cls_token", true}});
+  EXPECT_NE(message().find("pooling_mode_cls_token is true and pooling_mode = \"mean\""), std::string::npos) << message();
+  write_modules({{"pooling_mode", "mean"}, {"pooling_mode_mean_tokens", true}});
+  EXPECT_EQ(message(), "nothing was thrown");
+  write_modules({{"pooling_mode_mean_tokens", true}}, {{{"path", "1_Pooling"}, {"type", "sentence_transformers.models.Pooling"}}});
+  EXPECT_NE(message().find("modules.json: two Pooling modules"), std::string::npos) << message();
+}
+
 TEST_F(PooledVectors, GgufNumbersAreThoseOfLlamaCpp) {
   write_gguf(Checkpoint::open(model()), gguf());
   const auto with = [&](uint32_t number) {

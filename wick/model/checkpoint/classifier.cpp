@@ -1,10 +1,26 @@
 #include "wick/model/checkpoint/classifier.h"
 
+#include <cstddef>
+#include <map>
+
 #include "wick/base/fail.h"
 #include "wick/formats/printable.h"
 #include "wick/model/checkpoint/checkpoint.h"
 
 namespace wick {
+namespace {
+
+void check_names(const std::vector<std::string>& labels, const Checkpoint& checkpoint, const std::string& key) {
+  std::map<std::string_view, size_t> numbers;
+  for (size_t label = 0; label < labels.size(); ++label) {
+    const auto [before, is_new] = numbers.emplace(labels[label], label);
+    if (is_new) continue;
+    fail(ErrorCode::corrupt_file, "{}: {}: labels {} and {} are both {}, so that a result would not say which; give each a name of its own",
+         checkpoint.name(), checkpoint.where(key), before->second, label, printable(labels[label]));
+  }
+}
+
+}  // namespace
 
 Classifier read_classifier(const Checkpoint& checkpoint, std::string_view architecture, int64_t rows) {
   const std::string prefix = std::string(architecture) + ".classifier.";
@@ -16,6 +32,7 @@ Classifier read_classifier(const Checkpoint& checkpoint, std::string_view archit
       fail(ErrorCode::corrupt_file, "{}: {} has {} labels, and the head that scores them, cls.output.weight, has {} rows",
            checkpoint.name(), checkpoint.where(labels_key), labels->size, rows);
     }
+    check_names(classifier.labels, checkpoint, labels_key);
   } else {
     for (int64_t label = 0; label < rows; ++label) classifier.labels.push_back("LABEL_" + std::to_string(label));
   }

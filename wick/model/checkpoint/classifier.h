@@ -22,7 +22,7 @@ struct Classifier {
 };
 
 // "<architecture>.classifier.output_labels" and ".classifier.problem_type" of a head with so many rows. Errors: corrupt_file where there is
-// another number of labels; unsupported for a problem that is not known.
+// another number of labels, or two of one name; unsupported for a problem that is not known.
 [[nodiscard]] Classifier read_classifier(const Checkpoint& checkpoint, std::string_view architecture, int64_t rows);
 
 }  // namespace wick

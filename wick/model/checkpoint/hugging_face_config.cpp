@@ -22,6 +22,7 @@ using Json = nlohmann::json;
 
 constexpr size_t kMaxBytes = 16 << 20;
 constexpr int kMaxDepth = 32;
+constexpr uint64_t kMaxLabels = 1 << 20;
 
 // Parts of the names of keys that describe arithmetic: one that no table has is refused, where another is ignored with a warning.
 constexpr std::array<std::string_view, 22> kArithmetic = {
@@ -224,8 +225,25 @@ void ConfigTranslator::add_classifier() {
     if (!problem->is_string()) refuse("problem_type", shown(*problem), "a text is needed");
     add_text("classifier.problem_type", "problem_type", problem->get<std::string>());
   }
+  add_labels();
+}
+
+void ConfigTranslator::add_labels() {
   const Json* names = find("id2label");
-  if (names == nullptr) return;
+  const Json* count = find("num_labels");
+  const uint64_t said = count == nullptr ? 0 : whole_number("num_labels", *count);
+  if (said > kMaxLabels) refuse("num_labels", shown(*count), fmt::format("at most {} are supported", kMaxLabels));
+  if (names == nullptr) {
+    if (count == nullptr) return;
+    GgufArray numbered{.element_type = GgufType::string, .size = said, .packed = {}, .strings = {}, .arrays = {}};
+    for (uint64_t label = 0; label < said; ++label)
+      numbered.strings.emplace_back(values_->texts.emplace_back(fmt::format("LABEL_{}", label)));
+    return add("classifier.output_labels", "num_labels", {std::move(numbered)});
+  }
+  if (count != nullptr && said != names->size()) {
+    refuse("num_labels", shown(*count),
+           fmt::format("id2label has {} labels; keep the one of the two that has as many as the head has rows", names->size()));
+  }
   GgufArray labels{.element_type = GgufType::string, .size = names->size(), .packed = {}, .strings = {}, .arrays = {}};
   for (size_t label = 0; label < names->size(); ++label) {
     const auto name = names->is_object() ? names->find(std::to_string(label)) : names->end();
@@ -233,8 +251,19 @@ void ConfigTranslator::add_classifier() {
       refuse("id2label", shown(*names), fmt::format("an object with a text for each number is needed, and {} has none", label));
     }
     labels.strings.emplace_back(values_->texts.emplace_back(name->get<std::string>()));
+    check_number_of(labels.strings.back(), label);
   }
   add("classifier.output_labels", "id2label", {std::move(labels)});
+}
+
+// transformers reads id2label alone for results; the other one is told where it differs.
+void ConfigTranslator::check_number_of(std::string_view label, size_t number) const {
+  const Json* numbers = find("label2id");
+  if (numbers == nullptr || !numbers->is_object()) return;
+  const auto other = numbers->find(std::string(label));
+  if (other == numbers->end() || number_of(*other) == static_cast<double>(number)) return;
+  log_warning("{}: id2label has {} as label {}, and label2id says {}; id2label counts: correct label2id", name_, printable(label), number,
+              shown(*other));
 }
 
 void ConfigTranslator::add_values_of_class() {

@@ -65,6 +65,8 @@ class ConfigTranslator {
   void add_values_of_class();
   // The labels of a class with a head for them.
   void add_classifier();
+  void add_labels();
+  void check_number_of(std::string_view label, size_t number) const;
   // Those of transformers, where they are not Wick's.
   void add_defaults();
   [[nodiscard]] bool has(std::string_view canonical) const { return result_.origins.contains(canonical_key(canonical)); }

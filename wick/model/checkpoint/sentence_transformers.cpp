@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <memory>
@@ -57,6 +58,18 @@ std::string type_of(const Json& module) {
   return name.substr(name.find_last_of('.') + 1);
 }
 
+// The flags of older files next to the word of newer ones.
+void check_flags(const Json& config, const std::vector<Pooling>& said, const std::string& file) {
+  for (const PoolingMode& mode : kModes) {
+    const auto flag = config.find(mode.key);
+    const bool is_on = flag != config.end() && flag->is_boolean() && flag->get<bool>();
+    if (!is_on || std::find(said.begin(), said.end(), mode.pooling) != said.end()) continue;
+    fail(ErrorCode::corrupt_file,
+         "{}: {} is true and pooling_mode = {}: they contradict each other; keep the one that the model was trained with", file, mode.key,
+         ascii_json_text(config["pooling_mode"]).substr(0, 80));
+  }
+}
+
 Pooling read_mode(const Json& config, const std::string& file) {
   if (!config.is_object()) fail(ErrorCode::corrupt_file, "{}: not a JSON object; download the file again", file);
   std::vector<Pooling> said;
@@ -71,6 +84,7 @@ Pooling read_mode(const Json& config, const std::string& file) {
              file, ascii_json_text(each).substr(0, 80));
       }
     }
+    check_flags(config, said, file);
   } else {
     for (const PoolingMode& mode : kModes) {
       const auto flag = config.find(mode.key);
@@ -83,6 +97,34 @@ Pooling read_mode(const Json& config, const std::string& file) {
   }
   if (said.size() == 1) return said.front();
   fail(ErrorCode::unsupported, "{}: {} modes of pooling are on; this version computes one", file, said.size());
+}
+
+const GgufValue* find_value(const Checkpoint::Folder& folder, const char* name) {
+  const std::string key = std::string(folder.architecture->name) + "." + name;
+  const auto found = std::find_if(folder.metadata.begin(), folder.metadata.end(), [&](const auto& entry) { return entry.first == key; });
+  return found == folder.metadata.end() ? nullptr : &found->second;
+}
+
+// The length of the tokens' vectors, by the two names that sentence-transformers has had for it.
+void check_dimension(const Checkpoint::Folder& folder, const Json& config, const std::string& file) {
+  const GgufValue* width = find_value(folder, "embedding_length");
+  for (const char* key : {"word_embedding_dimension", "embedding_dimension"}) {
+    const auto said = config.find(key);
+    if (width == nullptr || said == config.end() || said->is_null()) continue;
+    if (said->is_number() && said->get<double>() == as_float(*width)) continue;
+    fail(ErrorCode::corrupt_file,
+         "{}: {} = {}, and the vectors of config.json's model have {} numbers: the files are of two models; download the folder again",
+         file, key, ascii_json_text(*said).substr(0, 80), as_uint(*width).value_or(0));
+  }
+}
+
+void check_is_pooled_once(const Checkpoint::Folder& folder, const std::filesystem::path& modules, bool again) {
+  if (again) fail(ErrorCode::unsupported, "{}: two Pooling modules; this version computes one: take the other out", modules.string());
+  if (find_value(folder, "pooling_type") == nullptr) return;
+  fail(ErrorCode::corrupt_file,
+       "{}: a Pooling module makes vectors of texts, and the class in config.json's architectures gives scores: take {} out to rerank or "
+       "classify, or name the class without a head there to embed",
+       modules.string(), kModules);
 }
 
 void add_pooling(Checkpoint::Folder& folder, Pooling pooling, const std::string& origin) {
@@ -195,6 +237,7 @@ void add_sentence_transformers(Checkpoint::Folder& folder) {
   if (!modules.is_array()) fail(ErrorCode::corrupt_file, "{}: not a list of modules; download the file again", path.string());
   add_prompts(folder);
   int last_dense = 1;
+  bool is_pooled = false;
   for (const Json& module : modules) {
     const std::string type = module.is_object() ? type_of(module) : std::string();
     // The model itself, and vectors of length 1, which embeddings are anyway.
@@ -214,7 +257,11 @@ void add_sentence_transformers(Checkpoint::Folder& folder) {
       add_dense(folder, folder.path / name, ++last_dense);
       continue;
     }
-    add_pooling(folder, read_mode(read_json(file), file.string()), name + "/config.json: pooling_mode");
+    check_is_pooled_once(folder, path, std::exchange(is_pooled, true));
+    const Json config = read_json(file);
+    const Pooling pooling = read_mode(config, file.string());
+    if (last_dense == 1) check_dimension(folder, config, file.string());
+    add_pooling(folder, pooling, name + "/config.json: pooling_mode");
   }
 }
 
