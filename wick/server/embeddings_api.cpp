@@ -302,6 +302,22 @@ std::string prompt_of(Fields& fields, const TextPrompts& prompts) {
   }
 }
 
+// An empty text has a vector where the tokenizer puts tokens around it, as in sentence-transformers, or where there is a token to begin
+// with.
+void check_empty_texts(Fields& fields, std::span<const Request> requests, const Tokenizer& tokenizer) {
+  constexpr std::array kNames = {"input", "content", "inputs", "prompt"};
+  const auto name = std::find_if(kNames.begin(), kNames.end(), [&](const char* each) { return fields.has(each); });
+  if (name == kNames.end()) return;
+  for (size_t index = 0; index < requests.size(); ++index) {
+    const Request& request = requests[index];
+    const bool is_blank = request.tokens.empty() && request.prompt.find_first_not_of(" \t\r\n") == std::string::npos;
+    if (!is_blank || !tokenizer.encode(request.prompt, {.add_special = true, .parse_special = false}).empty()) continue;
+    const std::string path = fields.find(*name)->is_array() ? fmt::format("{}[{}]", fields.path_of(*name), index) : fields.path_of(*name);
+    return fields.violate_path(path, "is empty, and this model's tokenizer puts no tokens around a text: give a text, or leave it out",
+                               "\"\"");
+  }
+}
+
 void start(Worker& worker, const std::shared_ptr<Service>& service, Fields& fields, std::vector<Request> requests, EmbeddingAnswer answer,
            const Exchange& exchange) {
   const EngineInfo info = service->engine->info();
@@ -322,12 +338,13 @@ void start(Worker& worker, const std::shared_ptr<Service>& service, Fields& fiel
   // Ollama cuts texts where nothing is said.
   const Truncation truncation = truncation_of(fields, answer.form == Form::ollama || answer.form == Form::ollama_one);
   const std::string prompt = prompt_of(fields, info.prompts);
-  fields.check();
   for (Request& request : requests) {
     request.task = Request::Task::embed;
     request.truncation = truncation;
     if (request.tokens.empty()) request.prompt.insert(0, prompt);
   }
+  check_empty_texts(fields, requests, service->engine->tokenizer());
+  fields.check();
   std::make_shared<EmbeddingBatch>(worker, service, std::move(requests), answer)->start(exchange);
 }
 
