@@ -57,7 +57,7 @@ python_sanitized() {
     ASAN_OPTIONS=detect_leaks=1:malloc_context_size=3 LSAN_OPTIONS=suppressions=$root/python/tests/leaks.txt:print_suppressions=0 \
     PYTHONPATH=$root/build/python-asan/python build/python-tools/bin/python -m pytest -q -s -p no:cacheprovider python/tests \
     -k "not jax and not notebook and not source_distribution and not typed and not mypy and not adding_eight \
-and not forked_child and not little_time"
+and not forked_child and not little_time and not finetune"
 }
 
 # The leg server: official clients and libraries of PyPI against the worker.
