@@ -71,13 +71,17 @@ void BatchService::log(std::string_view level, const Json& batch) const {
   options_.log(level, {{"id", batch["id"]}, {"status", batch["status"]}, {"requests", batch["request_counts"]}});
 }
 
-Json BatchService::create(Json batch) {
-  store_.put_batch(batch);
+void BatchService::wake() {
   {
     const std::scoped_lock lock(sleep_mutex_);
     has_news_ = true;
   }
   wake_.notify_all();
+}
+
+Json BatchService::create(Json batch) {
+  store_.put_batch(batch);
+  wake();
   return batch;
 }
 
@@ -90,7 +94,7 @@ Json BatchService::change(const std::string& id, const std::function<void(Json&)
 }
 
 Json BatchService::cancel(const std::string& id) {
-  return change(id, [](Json& batch) {
+  Json batch = change(id, [](Json& batch) {
     if (has_ended(batch)) {
       throw ApiError(400, "INVALID_REQUEST", fmt::format("the batch cannot be cancelled: it is {}", status_of(batch)));
     }
@@ -98,6 +102,8 @@ Json BatchService::cancel(const std::string& id) {
     batch["status"] = "cancelling";
     batch["cancelling_at"] = Worker::unix_time();
   });
+  wake();
+  return batch;
 }
 
 bool BatchService::reads(const std::string& file_id) const {
@@ -122,7 +128,7 @@ void BatchService::run() {
       settle_all({});
       std::string id;
       // One that ended in the middle of its last steps comes first.
-      for (const char* status : {"finalizing", "cancelling", "in_progress"}) {
+      for (const char* status : {"finalizing", "in_progress"}) {
         if (id.empty()) id = oldest_in(status);
       }
       if (!id.empty() && answer(id)) continue;
@@ -140,9 +146,8 @@ void BatchService::settle_all(const std::string& running) {
   for (const Json& batch : store_.list("batch")) {
     const std::string status = status_of(batch);
     if (batch["id"] == running || has_ended(batch)) continue;
-    const bool has_begun = !batch["in_progress_at"].is_null();
-    if (status == "cancelling" && !has_begun) {
-      end_unread(batch, "cancelled");
+    if (status == "cancelling") {
+      batch["in_progress_at"].is_null() ? end_unread(batch, "cancelled") : end_waiting(batch);
     } else if (status == "validating") {
       is_too_late(batch) ? end_unread(batch, "expired") : validate(batch);
     }
@@ -203,16 +208,31 @@ bool BatchService::goes_on(const std::string& id, const BatchResults& results) {
   return status_of(batch) == "in_progress" && !is_too_late(batch);
 }
 
-bool BatchService::answer(const std::string& id) {
-  const Json batch = store_.find(id).value();
-  std::optional<BatchInput> input;
+std::optional<BatchInput> BatchService::read_input(const Json& batch) {
   try {
-    input.emplace(store_.path_of(input_of(batch)), url_of(batch));
+    return BatchInput(store_.path_of(input_of(batch)), url_of(batch));
   } catch (const Error& error) {
     fail_batch(batch, Json::array({problem_json({0, "file_not_found", "the file is gone"})}));
-    return true;
+    return std::nullopt;
   }
-  BatchResults results(*input, store_.path_of(file_id_for(id, "output")), store_.path_of(file_id_for(id, "errors")));
+}
+
+BatchResults BatchService::results_of(const std::string& id, const BatchInput& input) const {
+  return {input, store_.path_of(file_id_for(id, "output")), store_.path_of(file_id_for(id, "errors"))};
+}
+
+void BatchService::end_waiting(const Json& batch) {
+  const std::optional<BatchInput> input = read_input(batch);
+  if (!input) return;
+  const std::string id = batch["id"].get<std::string>();
+  BatchResults results = results_of(id, *input);
+  finish(id, results);
+}
+
+bool BatchService::answer(const std::string& id) {
+  const std::optional<BatchInput> input = read_input(store_.find(id).value());
+  if (!input) return true;
+  BatchResults results = results_of(id, *input);
   const BatchRunOptions options{.at_once = options_.at_once(), .client = "batch", .is_shared = true, .priority = kBatchPriority};
   static_cast<void>(run_batch(router_, *input, results, options, [&] { return goes_on(id, results); }));
   if (stops_) return false;

@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <unordered_set>
 
+#include "wick/server/batch/batch_input.h"
 #include "wick/server/batch/batch_results.h"
 #include "wick/server/batch/batch_store.h"
 #include "wick/server/router.h"
@@ -48,16 +50,23 @@ class BatchService {
   // Reads new batches, ends those that are cancelled or too late before they have begun, removes files whose time is over.
   void settle_all(const std::string& running);
   void validate(const Json& batch);
+  // Opens the batch's input; a batch whose file is gone fails.
+  [[nodiscard]] std::optional<BatchInput> read_input(const Json& batch);
+  [[nodiscard]] BatchResults results_of(const std::string& id, const BatchInput& input) const;
   // Whether the batch is to go on.
   [[nodiscard]] bool answer(const std::string& id);
   [[nodiscard]] bool goes_on(const std::string& id, const BatchResults& results);
   void finish(const std::string& id, BatchResults& results);
   void end_unread(const Json& batch, const char* status);
+  // Ends a cancelled batch that has begun, or waits for its turn.
+  void end_waiting(const Json& batch);
   void fail_batch(const Json& batch, const Json& errors);
   [[nodiscard]] std::string oldest_in(std::string_view status) const;
   // Changes the state of a batch as it is now, whoever has changed it meanwhile.
   Json change(const std::string& id, const std::function<void(Json&)>& edit);
   void log(std::string_view level, const Json& batch) const;
+  // Lets the thread look at the batches now.
+  void wake();
 
   BatchStore& store_;
   const Router& router_;
