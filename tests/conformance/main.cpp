@@ -15,8 +15,9 @@ namespace {
 
 constexpr const char* kUsage =
     "usage: wick_conformance test|perf|support|list [--filter REGEX] [--device KIND,…] [--variant NAME] [--seed N] [--fraction F]\n"
-    "                        [--cases N] [--validate] [--fallback] [--markdown] [--ops]\n"
-    "  test     runs the cases; one line a failure; fails if one fails or there is none; 77 if none can run here\n"
+    "                        [--cases N] [--each] [--validate] [--fallback] [--markdown] [--ops]\n"
+    "  test     runs the cases; one line a failure; fails if one fails or there is none; 77 if none can run here; with --each\n"
+    "           also a line for each case that passed or was skipped\n"
     "  perf     times ops at the shapes of models\n"
     "  support  prints which device carries out which op on which dtype\n"
     "  list     prints the names of the cases; with --ops those of the ops, each of which must have cases\n";
@@ -30,6 +31,10 @@ bool parse_options(std::span<char*> arguments, Options& options) {
     }
     if (flag == "--ops") {
       options.ops = true;
+      continue;
+    }
+    if (flag == "--each") {
+      options.each = true;
       continue;
     }
     if (flag == "--validate") {

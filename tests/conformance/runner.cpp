@@ -61,21 +61,19 @@ bool is_lack_of_ability(const Device& device, const Error& error) {
   return false;
 }
 
-void run_case(const Case& entry, const Target& target, uint64_t seed, Answers& answers, Counts& counts) {
-  if (support(target.device, entry.op, entry.dtype) == Support::none) {
+void run_case(const Case& entry, const Target& target, const Options& options, Answers& answers, Counts& counts) {
+  const auto skip = [&] {
     ++counts.skipped;
-    return;
-  }
-  Trial trial(target.device, seed + hash_of(entry.name), target.values, answers);
+    if (options.each) fmt::print("skipped {} on {}\n", entry.name, target.name);
+  };
+  if (support(target.device, entry.op, entry.dtype) == Support::none) return skip();
+  Trial trial(target.device, options.seed + hash_of(entry.name), target.values, answers);
   std::string failure;
   try {
     entry.run(trial);
     failure = trial.failure();
   } catch (const Error& error) {
-    if (is_lack_of_ability(target.device, error)) {
-      ++counts.skipped;
-      return;
-    }
+    if (is_lack_of_ability(target.device, error)) return skip();
     failure = fmt::format("threw: {}", error.what());
   } catch (const std::exception& error) {
     failure = fmt::format("threw: {}", error.what());
@@ -83,6 +81,7 @@ void run_case(const Case& entry, const Target& target, uint64_t seed, Answers& a
   if (failure.empty()) {
     ++counts.passed;
     if (trial.counted_subnormals_as_zero()) ++counts.without_subnormals;
+    if (options.each) fmt::print("passed {} on {}: {:.3g} of the error allowed\n", entry.name, target.name, trial.largest_error());
     return;
   }
   ++counts.failed;
@@ -166,7 +165,7 @@ int run_cases(const Options& options) {
     Answers answers;
     for (const Target& target : targets) {
       if (target.sample && part_of(entry, options.seed + 1) > 0.2) continue;
-      run_case(entry, target, options.seed, answers, counts);
+      run_case(entry, target, options, answers, counts);
     }
   }
   fmt::print("{} passed, {} failed, {} skipped\n", counts.passed, counts.failed, counts.skipped);

@@ -19,6 +19,7 @@ struct Options {
   int cases = 0;        // run so many of that part at most; 0: no limit
   bool markdown = false;
   bool ops = false;
+  bool each = false;      // print a line for each case: passed or skipped, and its largest error
   bool validate = false;  // open devices with DeviceOptions::validate
   bool fallback = false;  // take them to lack every op, and the CPU to run all (DeviceOptions::cpu_fallback)
 };

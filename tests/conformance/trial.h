@@ -55,6 +55,8 @@ class Trial {
 
   // What went wrong; empty if nothing did.
   [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
+  // The largest error of the results that were right, as a part of the error allowed, their own rounding included; 0 where none is.
+  [[nodiscard]] double largest_error() const noexcept { return largest_error_; }
   // Whether a result was right only as one of a device that keeps no subnormals.
   [[nodiscard]] bool counted_subnormals_as_zero() const noexcept { return counted_as_zero_; }
 
@@ -75,6 +77,7 @@ class Trial {
   bool values_;
   Answers& answers_;
   std::string failure_;
+  double largest_error_ = 0;
   bool counted_as_zero_ = false;
 };
 
