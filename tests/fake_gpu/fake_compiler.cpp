@@ -1,6 +1,7 @@
 // NVRTC's interface or hiprtc's (hip_names.h) over this machine's compiler: kernels become code for the host. FAKE_NVRTC="version=11080,
 // newest=90,refuse=1" makes it what a test needs; with together=2 nothing is compiled before two callers are in it at once. As old
-// versions do, hiprtc aborts for an architecture with the prefix in FAKE_HIPRTC="unknown=gfx11".
+// versions do, hiprtc aborts for an architecture with the prefix in FAKE_HIPRTC="unknown=gfx11". FAKE_HIPRTC="by=PROGRAM" has that program
+// make the library (tests/amd_emulator/compile): PROGRAM ARCHITECTURE TEXT OUTPUT OPTIONS….
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,6 +47,12 @@ int setting(const char* name, int otherwise) {
   const std::string all = settings();
   const std::size_t at = all.find(std::string(name) + "=");
   return at == std::string::npos ? otherwise : std::atoi(all.c_str() + at + std::strlen(name) + 1);
+}
+
+std::string text_setting(const std::string& name) {
+  const std::string all = settings();
+  const std::size_t at = all.find(name + "=");
+  return at == std::string::npos ? "" : all.substr(at + name.size() + 1, all.find(',', at) - at - name.size() - 1);
 }
 
 #ifdef FAKE_HIP
@@ -111,7 +118,18 @@ bool is_together() {
   return came;
 }
 
-int compile(Program& program, const std::string& architecture) {
+// The command that makes kernel.so from kernel.cpp, or of another program's from kernel.hip.
+std::string command_for(const std::string& by, const std::string& target, int warp, const std::vector<std::string>& options) {
+  // Where fake_kernel.h has been compiled for this width of a warp, it is taken from there.
+  const std::string width = std::to_string(warp);
+  if (by.empty())
+    return FAKE_COMPILER " -DFAKE_WARP=" + width + " -I" FAKE_PRECOMPILED + width + " " FAKE_FLAGS " -shared kernel.cpp -o kernel.so";
+  std::string command = "'" + by + "' '" + target + "' kernel.hip kernel.so";
+  for (const std::string& option : options) command += " '" + option + "'";
+  return command;
+}
+
+int compile(Program& program, const std::string& architecture, const std::vector<std::string>& options) {
   if (!is_together()) {
     program.log = "nobody else came";
     return kCompilation;
@@ -125,11 +143,8 @@ int compile(Program& program, const std::string& architecture) {
   std::string folder = (std::filesystem::temp_directory_path() / "fake-compiler-XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr) return kInvalidInput;
   std::ofstream(folder + "/kernel.cpp") << host_text(program.text);
-  // Where fake_kernel.h has been compiled for this width of a warp, it is taken from there.
-  const std::string width = std::to_string(warp);
-  program.log = run("cd " + folder + " && " FAKE_COMPILER " -DFAKE_WARP=" + width + " -I" FAKE_PRECOMPILED + width +
-                        " " FAKE_FLAGS " -shared kernel.cpp -o kernel.so",
-                    status);
+  std::ofstream(folder + "/kernel.hip") << program.text;
+  program.log = run("cd " + folder + " && " + command_for(text_setting("by"), target, warp, options), status);
   std::ifstream file(folder + "/kernel.so", std::ios::binary);
   const std::vector<char> code((std::istreambuf_iterator<char>(file)), {});
   std::filesystem::remove_all(folder);
@@ -167,10 +182,9 @@ FAKE int nvrtcDestroyProgram(void** program) {
 }
 FAKE int nvrtcCompileProgram(void* program, int count, const char* const* options) {
   const std::string prefix = "--gpu-architecture=";
-  for (int i = 0; i < count; ++i) {
-    if (std::string(options[i]).starts_with(prefix)) return compile(*static_cast<Program*>(program), options[i] + prefix.size());
-  }
-  return kInvalidInput;
+  const std::vector<std::string> all(options, options + count);
+  const auto found = std::ranges::find_if(all, [&](const std::string& option) { return option.starts_with(prefix); });
+  return found == all.end() ? kInvalidInput : compile(*static_cast<Program*>(program), found->substr(prefix.size()), all);
 }
 FAKE int nvrtcGetCUBINSize(void* program, std::size_t* bytes) {
   *bytes = static_cast<Program*>(program)->image.size();
