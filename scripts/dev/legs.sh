@@ -26,6 +26,17 @@ texts() {
   tree dev tests/ir/wick_language_tests -- -L '^leg\.texts$'
 }
 
+# The leg amd: a case of every op as code for AMD's GPUs, where there is an emulator.
+amd_emulator() {
+  if [[ -z ${WICK_AMD_EMULATOR:-} ]]; then
+    echo "WICK_AMD_EMULATOR names no checkout of tinygrad (docs/rocm.md)"
+    echo "0 passed, 0 failed, 1 skipped"
+    return 0
+  fi
+  build dev tests/conformance/wick_conformance wick_fake_gpu || return 1
+  scripts/amd_emulator_check "$WICK_AMD_EMULATOR" --cases 1
+}
+
 # The leg run: what ./dev run and ./dev bench build, and a little of both.
 native_programs() {
   command_run --max-tokens 20 && command_bench --prompt-tokens 16 --gen-tokens 16 --reps 1
