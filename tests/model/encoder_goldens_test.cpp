@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstdint>
 #include <filesystem>
@@ -9,6 +10,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/golden_models.h"
@@ -34,11 +37,13 @@ std::vector<std::string> encoder_goldens() {
 GoldenModel read_encoder_golden(const std::string& name) {
   GoldenModel golden{.name = name, .json = nlohmann::json::parse(std::ifstream(source_file("tests/data/encoders/" + name + ".json")))};
   // As renamed() in make_goldens.py.
-  constexpr std::string_view kNorm = "LayerNorm";
+  constexpr std::array<std::pair<std::string_view, const char*>, 2> kNorms = {{{"LayerNorm", "norm"}, {"_ln.", "_norm."}}};
   for (const auto& [tensor, shape] : golden.json.at("tensors").items()) {
     std::string name_of_weights = tensor;
-    for (size_t at = name_of_weights.find(kNorm); at != std::string::npos; at = name_of_weights.find(kNorm)) {
-      name_of_weights.replace(at, kNorm.size(), "norm");
+    for (const auto& [part, norm] : kNorms) {
+      for (size_t at = name_of_weights.find(part); at != std::string::npos; at = name_of_weights.find(part)) {
+        name_of_weights.replace(at, part.size(), norm);
+      }
     }
     if (name_of_weights != tensor) golden.renamed.emplace(tensor, name_of_weights);
   }
@@ -167,6 +172,15 @@ TEST(Classifiers, APoolingModuleThatContradictsTheClassIsNamed) {
   std::ofstream(folder.path() / "modules.json") << R"([{"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}])";
   const std::string message = message_of([&] { (void)Checkpoint::open(folder.path()); });
   EXPECT_NE(message.find("modules.json: a Pooling module makes vectors of texts"), std::string::npos) << message;
+}
+
+TEST(BothWays, ADecoderThatSeesAPartOfThePositionsIsNamed) {
+  GoldenModel golden = read_encoder_golden("qwen3-both-ways");
+  golden.json["config"]["sliding_window"] = 8;
+  golden.json["config"]["use_sliding_window"] = true;
+  golden.json["config"]["layer_types"] = {"full_attention", "sliding_attention", "sliding_attention"};
+  EXPECT_NE(refusal_of(golden).find("config.json: is_causal = false: tokens would see later ones"), std::string::npos)
+      << refusal_of(golden);
 }
 
 TEST(Classifiers, AnUnknownProblemIsNamed) {

@@ -102,7 +102,7 @@ TEST_F(RefusedFolder, AValueThatTheArchitectureHasNotNamesKeyAndValue) {
                         {"rope_parameters.partial_rotary_factor = 0.75", "15 would turn"}, "phi3");
   expect_config_refused({{"partial_rotary_factor", 0.5}, {"rope_scaling", {{"rope_type", "linear"}, {"factor", 2.0}}}},
                         {"partial_rotary_factor = 0.5", "LlamaForCausalLM turns whole heads"});
-  expect_config_refused({{"is_causal", false}}, {"is_causal = false", "causal attention alone"});
+  expect_config_refused({{"is_causal", "no"}}, {"is_causal = \"no\"", "true or false"});
   expect_config_refused({{"order_of_interleaved_layers", "global_attn_first"}}, {"order_of_interleaved_layers"});
   expect_config_refused({{"rms_norm_eps", 0}}, {"rms_norm_eps = 0"});
   expect_config_refused({{"rms_norm_eps", -1e-5}}, {"rms_norm_eps = -1e-05"});

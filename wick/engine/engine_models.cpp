@@ -6,7 +6,6 @@
 #include "wick/base/fail.h"
 #include "wick/engine/engine_core.h"
 #include "wick/formats/printable.h"
-#include "wick/model/architectures/architecture.h"
 
 namespace wick {
 namespace {
@@ -89,8 +88,7 @@ void EngineCore::take(std::shared_ptr<LanguageModel> model, bool is_same) {
   info_.kv_positions = full_group_ ? pool_->usage(*full_group_).blocks * pool_->block_size() : info_.sequences * info_.context;
   info_.context = std::min(info_.context, info_.kv_positions);
   info_.embed_tokens = info_.context;
-  const Architecture* architecture = find_architecture(of.architecture);
-  info_.encoder = architecture != nullptr && architecture->encoder;
+  info_.encoder = of.encoder;
   info_.pooling = options_.pooling.value_or(of.pooling);
   info_.embeds_each_token = options_.embeds_each_token;
   info_.classifier = of.classifier;

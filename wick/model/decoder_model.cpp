@@ -10,6 +10,7 @@
 #include "wick/base/fail.h"
 #include "wick/formats/printable.h"
 #include "wick/model/architectures/architecture.h"
+#include "wick/model/architectures/encoders.h"
 #include "wick/model/checkpoint/hugging_face.h"
 #include "wick/model/checkpoint/model_config.h"
 #include "wick/model/memory_fit.h"
@@ -61,6 +62,8 @@ DecoderSpec describe(const Checkpoint& checkpoint) {
   if (scores && !spec.score_head && checkpoint.find_tensor("cls.output.weight") != nullptr) {
     spec.score_head = {.input = ScoreHeadSpec::Input::last_token};
   }
+  const KeyReader keys(checkpoint, architecture.name);
+  if (!spec.encoder && !keys.find_choice("attention.causal").value_or(true)) attend_both_ways(spec, keys);
   return spec;
 }
 
@@ -155,6 +158,7 @@ DecoderModel::DecoderModel(DecoderSpec spec, WeightReader& weights, const LoadOp
            .file_bytes = checkpoint.file_bytes(),
            .pooling = read_pooling(checkpoint, checkpoint.get_string("general.architecture")),
            .headless = spec_.encoder || score_head_ || is_headless(checkpoint),
+           .encoder = spec_.encoder,
            .dynamic_rope = !spec_.ropes.empty() && spec_.ropes.front().dynamic};
   info_.prompts = read_text_prompts(checkpoint, info_.architecture);
   if (score_head_) {

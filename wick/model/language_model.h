@@ -36,6 +36,7 @@ struct ModelInfo {
   bool headless = false;                      // it gives vectors of texts, and no logits
   std::optional<Classifier> classifier = {};  // of a model with a head for scores
   TextPrompts prompts = {};
+  bool encoder = false;       // tokens see later ones
   bool dynamic_rope = false;  // the file asks for other frequencies beyond context_length, which this version does not run
 
   // The longest context for a message: its number, and why a longer one is refused where the file itself has a rule for it.

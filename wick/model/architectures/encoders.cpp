@@ -1,6 +1,8 @@
 #include "wick/model/architectures/encoders.h"
 
+#include <string_view>
 #include <utility>
+#include <variant>
 
 #include "wick/base/fail.h"
 #include "wick/formats/printable.h"
@@ -36,6 +38,36 @@ void make_encoder(DecoderSpec& spec, const ModelConfig& config) {
   } else {
     spec.unused.emplace_back("cls.");
   }
+}
+
+void attend_both_ways(DecoderSpec& spec, const KeyReader& keys) {
+  const auto refuse = [&](std::string_view what) {
+    constexpr const char* kKey = "attention.causal";
+    const Checkpoint& file = keys.checkpoint();
+    fail(ErrorCode::unsupported,
+         "{}: {} = false: tokens would see later ones, which this version does not compute for {}; take a model without", file.name(),
+         file.where(keys.key(kKey)), what);
+  };
+  if (spec.alternating) refuse("alternating updates");
+  for (LayerSpec& layer : spec.layers) {
+    for (BlockSpec& block : layer.blocks) {
+      for (PartSpec& part : block.parts) {
+        auto* attention = std::get_if<AttentionSpec>(&part.mixer);
+        if (attention == nullptr) {
+          const bool is_of_one_token =
+              std::holds_alternative<FeedForwardSpec>(part.mixer) || std::holds_alternative<ExpertsSpec>(part.mixer);
+          if (!is_of_one_token) refuse("layers other than attention");
+          continue;
+        }
+        if (attention->retention.kind != Retention::Kind::full) refuse("windows");
+        if (attention->alibi != 0) refuse("ALiBi");
+        if (attention->cache_of >= 0) refuse("layers that share keys and values");
+        attention->causal = false;
+      }
+    }
+  }
+  spec.encoder = true;
+  spec.unused.insert(spec.unused.end(), {"output.weight", "output.bias"});
 }
 
 DecoderSpec describe_post_norm_encoder(const ModelConfig& config, const std::function<FeedForwardSpec(int64_t)>& feed_forward, int rope) {

@@ -16,5 +16,8 @@ namespace wick {
 // Marks the description of layers as an encoder's: token types, a projection of embeddings, a score head, and the tensors that take no
 // part.
 void make_encoder(DecoderSpec& spec, const ModelConfig& config);
+// Makes the description of a decoder one of an encoder, whose tokens see later ones too. Errors: unsupported for layers that are computed
+// from the first position to the last, or that see a part of the positions.
+void attend_both_ways(DecoderSpec& spec, const KeyReader& keys);
 
 }  // namespace wick

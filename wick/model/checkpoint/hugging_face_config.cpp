@@ -23,6 +23,7 @@ using Json = nlohmann::json;
 constexpr size_t kMaxBytes = 16 << 20;
 constexpr int kMaxDepth = 32;
 constexpr uint64_t kMaxLabels = 1 << 20;
+constexpr const char* kBothWays = "use_bidirectional_attention";
 
 // Parts of the names of keys that describe arithmetic: one that no table has is refused, where another is ignored with a warning.
 constexpr std::array<std::string_view, 22> kArithmetic = {
@@ -111,7 +112,8 @@ const Architecture& ConfigTranslator::find_own_architecture() {
 }
 
 bool ConfigTranslator::is_special(std::string_view key) const {
-  constexpr std::array<std::string_view, 20> kSpecial = {"architectures",
+  constexpr std::array<std::string_view, 21> kSpecial = {"architectures",
+                                                         kBothWays,
                                                          "time_step_limit",
                                                          "is_causal",
                                                          "dual_chunk_attention_config",
@@ -322,8 +324,10 @@ void ConfigTranslator::read_flags() {
   const std::optional<bool> tied = flag("tie_word_embeddings");
   result_.ties_by_word = tied.value_or(false);
   result_.tied = tied.value_or(result_.architecture->hugging_face.tied_by_default);
-  if (flag("is_causal") == false && !result_.architecture->encoder) {
-    refuse("is_causal", "false", "tokens would attend to later ones; this version computes causal attention alone, in GGUF files too");
+  if (!result_.architecture->encoder) {
+    if (flag("is_causal") == false) add("attention.causal", "is_causal", {false});
+    if (!has_own_row(kBothWays) && flag(kBothWays) == true) add("attention.causal", kBothWays, {false});
+    result_.encodes = has("attention.causal");
   }
   result_.attention_bias = flag("attention_bias");
   result_.feed_forward_bias = flag("mlp_bias");

@@ -86,7 +86,6 @@ constexpr std::array kSharedConfig = {
     config_harmless("transformers.js_config"),
     config_only("is_encoder_decoder", 0),
     config_only("add_cross_attention", 0),
-    config_only("use_bidirectional_attention", 0),
     config_only("clip_qkv", 0),
 };
 

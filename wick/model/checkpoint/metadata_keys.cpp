@@ -98,7 +98,7 @@ constexpr std::array kSharedKeys = {
     read("headless"),
     harmless("decoder_start_token_id"),
     harmless("swin_norm"),
-    only("attention.causal", 1),
+    read("attention.causal"),
     only("attention.clamp_kqv", 0),
     only("attention.max_alibi_bias", 0),
     only("attention.q_lora_rank", 0),
