@@ -85,6 +85,7 @@
   ROW(kMpnet) \
   ROW(kDebertaV2) \
   ROW(kGemmaEmbedding) \
+  ROW(kLlamaEmbed) \
   ROW(kT5Encoder)
 // clang-format on
 
