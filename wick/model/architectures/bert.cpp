@@ -96,16 +96,6 @@ constexpr TensorRow kBertOwnTensors[] = {
     {"embeddings.LayerNorm.gamma", "token_embd_norm.weight"},
     {"embeddings.LayerNorm.beta", "token_embd_norm.bias"},
     {"embeddings.token_type_ids", ""},
-    {"encoder.layer.{}.attention.self.query.weight", "blk.{}.attn_q.weight"},
-    {"encoder.layer.{}.attention.self.query.bias", "blk.{}.attn_q.bias"},
-    {"encoder.layer.{}.attention.self.key.weight", "blk.{}.attn_k.weight"},
-    {"encoder.layer.{}.attention.self.key.bias", "blk.{}.attn_k.bias"},
-    {"encoder.layer.{}.attention.self.value.weight", "blk.{}.attn_v.weight"},
-    {"encoder.layer.{}.attention.self.value.bias", "blk.{}.attn_v.bias"},
-    {"encoder.layer.{}.attention.output.dense.weight", "blk.{}.attn_output.weight"},
-    {"encoder.layer.{}.attention.output.dense.bias", "blk.{}.attn_output.bias"},
-    {"encoder.layer.{}.attention.output.LayerNorm.weight", "blk.{}.attn_output_norm.weight"},
-    {"encoder.layer.{}.attention.output.LayerNorm.bias", "blk.{}.attn_output_norm.bias"},
     {"encoder.layer.{}.attention.output.LayerNorm.gamma", "blk.{}.attn_output_norm.weight"},
     {"encoder.layer.{}.attention.output.LayerNorm.beta", "blk.{}.attn_output_norm.bias"},
     {"encoder.layer.{}.output.LayerNorm.gamma", "blk.{}.layer_output_norm.weight"},
@@ -136,13 +126,6 @@ constexpr TensorRow kBertOwnTensors[] = {
     {"classifier.out_proj.weight", "cls.output.weight"},
     {"classifier.out_proj.bias", "cls.output.bias"},
     // What predicts masked words or the next sentence takes no part in vectors of texts.
-    {"cls.predictions.bias", ""},
-    {"cls.predictions.decoder.weight", ""},
-    {"cls.predictions.decoder.bias", ""},
-    {"cls.predictions.transform.dense.weight", ""},
-    {"cls.predictions.transform.dense.bias", ""},
-    {"cls.predictions.transform.LayerNorm.weight", ""},
-    {"cls.predictions.transform.LayerNorm.bias", ""},
     {"cls.predictions.transform.LayerNorm.gamma", ""},
     {"cls.predictions.transform.LayerNorm.beta", ""},
     {"cls.seq_relationship.weight", ""},
@@ -171,7 +154,7 @@ constexpr TensorRow kBertOwnTensors[] = {
     {"generator_lm_head.weight", ""},
     {"generator_lm_head.bias", ""},
 };
-constexpr auto kBertTensors = joined(kBertOwnTensors, kEncoderTensors);
+constexpr auto kBertTensors = joined(kBertOwnTensors, kBertAttentionTensors, kMaskedWordTensors, kEncoderTensors);
 
 }  // namespace
 

@@ -36,5 +36,27 @@ inline constexpr TensorRow kEncoderTensors[] = {
     {"classifier.weight", "cls.output.weight"},
     {"classifier.bias", "cls.output.bias"},
 };
+inline constexpr TensorRow kBertAttentionTensors[] = {
+    {"encoder.layer.{}.attention.self.query.weight", "blk.{}.attn_q.weight"},
+    {"encoder.layer.{}.attention.self.query.bias", "blk.{}.attn_q.bias"},
+    {"encoder.layer.{}.attention.self.key.weight", "blk.{}.attn_k.weight"},
+    {"encoder.layer.{}.attention.self.key.bias", "blk.{}.attn_k.bias"},
+    {"encoder.layer.{}.attention.self.value.weight", "blk.{}.attn_v.weight"},
+    {"encoder.layer.{}.attention.self.value.bias", "blk.{}.attn_v.bias"},
+    {"encoder.layer.{}.attention.output.dense.weight", "blk.{}.attn_output.weight"},
+    {"encoder.layer.{}.attention.output.dense.bias", "blk.{}.attn_output.bias"},
+    {"encoder.layer.{}.attention.output.LayerNorm.weight", "blk.{}.attn_output_norm.weight"},
+    {"encoder.layer.{}.attention.output.LayerNorm.bias", "blk.{}.attn_output_norm.bias"},
+};
+// The head for masked words takes no part in vectors of texts.
+inline constexpr TensorRow kMaskedWordTensors[] = {
+    {"cls.predictions.bias", ""},
+    {"cls.predictions.decoder.weight", ""},
+    {"cls.predictions.decoder.bias", ""},
+    {"cls.predictions.transform.dense.weight", ""},
+    {"cls.predictions.transform.dense.bias", ""},
+    {"cls.predictions.transform.LayerNorm.weight", ""},
+    {"cls.predictions.transform.LayerNorm.bias", ""},
+};
 
 }  // namespace wick
