@@ -83,6 +83,7 @@
   ROW(kModernBert) \
   ROW(kAlbert) \
   ROW(kMpnet) \
+  ROW(kJinaBertV2) \
   ROW(kDebertaV2) \
   ROW(kGemmaEmbedding) \
   ROW(kLlamaEmbed) \
