@@ -45,6 +45,8 @@ enum class StoredForm {
   column,                  // a vector [n] as [n, 1]
   minus_exp,               // numbers of which GGUF files have -eˣ
   minus_exp_column,        // the same of a column
+  row_stack,               // experts' matrices one below the other, [count · rows, columns], as a stack
+  row_stack_transposed,    // the same of transposed ones
   kernels,                 // of a convolution of each column by itself: [columns, 1, kernel] as [columns, kernel]
   query_key_value_gate,    // rows of each key head: its query, its key, the values and the gates of its value heads
   state_norm,              // a vector, as one for each group of "ssm.group_count" (but HuggingFaceForm::state_norm_by_version)
@@ -87,6 +89,7 @@ struct HuggingFaceForm {
   bool state_norm_by_version = false;  // transformers 5.0 to 5.17 have one norm over all groups, in the place of one for each
   bool adjusts_width = false;          // the feed-forward width is two thirds of the one that is said, rounded up (LFM2)
   std::string_view step_rank = {};     // config.json's key of the rank of Mamba's time steps, which may be "auto"
+  bool scales_rope_base = false;       // RoPE scaling of type "ntk": the base times its factor, at all lengths (GTE)
   double yarn_log_unit = 0;            // what GGUF files multiply YaRN's mscale_all_dim by; 0: it is refused
 };
 

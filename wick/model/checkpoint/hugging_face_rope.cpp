@@ -117,16 +117,34 @@ void ConfigTranslator::translate_rotary_factor(const std::string& origin, const 
   result_.metadata.emplace_back(kRotaryFactor, GgufValue{share});
 }
 
+double ConfigTranslator::translated(const char* canonical) const {
+  const GgufValue* value = result_.find(canonical_key(canonical));
+  return value == nullptr ? 0 : as_float(*value).value_or(0);
+}
+
+double ConfigTranslator::translated_head_dims() const {
+  const double heads = translated("attention.head_count"), own = translated("attention.key_length");
+  return own > 0 ? own : heads > 0 ? translated("embedding_length") / heads : 0;
+}
+
+// GTE's: the base times the factor, and all frequencies divided by a power of it (Su 2023), which is a linear scaling.
+void ConfigTranslator::translate_ntk(const std::string& origin, const Json& rope) {
+  if (const auto mixed = rope.find("mixed_b"); mixed != rope.end() && !mixed->is_null()) {
+    refuse(origin + ".mixed_b", shown(*mixed), "this version knows scalings without it");
+  }
+  const double dims = translated_head_dims(), factor = positive(origin, rope, "factor");
+  if (dims < 2) return;  // refused when they are read
+  const double base = translated("rope.freq_base") > 0 ? translated("rope.freq_base") : kDefaultRopeBase;
+  add_number("rope.freq_base", origin + ".factor", base * factor);
+  add_text("rope.scaling.type", origin + ".type", "linear");
+  add_number("rope.scaling.factor", origin + ".factor", std::pow(factor, 2 / dims));
+}
+
 // Hunyuan's: the base grows by a power of alpha, whatever the text's length.
 void ConfigTranslator::translate_alpha(const std::string& origin, const Json& rope) {
-  const auto number = [&](const char* canonical) {
-    const GgufValue* value = result_.find(canonical_key(canonical));
-    return value == nullptr ? 0 : as_float(*value).value_or(0);
-  };
-  const double heads = number("attention.head_count"), own = number("attention.key_length");
-  const double dims = own > 0 ? own : heads > 0 ? number("embedding_length") / heads : 0;
+  const double dims = translated_head_dims();
   if (dims <= 2) return;  // refused when they are read
-  const double base = number("rope.freq_base") > 0 ? number("rope.freq_base") : kDefaultRopeBase;
+  const double base = translated("rope.freq_base") > 0 ? translated("rope.freq_base") : kDefaultRopeBase;
   add_number("rope.freq_base", origin + ".alpha", base * std::pow(positive(origin, rope, "alpha"), dims / (dims - 2)));
 }
 
@@ -143,6 +161,7 @@ void ConfigTranslator::translate_scaling(const std::string& origin, const Json& 
     if (const auto alpha = rope.find("alpha"); alpha != rope.end() && !says_nothing(*alpha)) return translate_alpha(origin, rope);
     return add_number("rope.scaling.dynamic_factor", origin + ".factor", factor);
   }
+  if (type == "ntk" && result_.architecture->hugging_face.scales_rope_base) return translate_ntk(origin, rope);
   const bool known = type == "linear" || type == "llama3" || type == "yarn";
   if (!known) refuse(origin + ".rope_type", printable(type), "this version knows default, linear, dynamic, llama3, yarn and longrope");
   add_text("rope.scaling.type", origin + ".rope_type", type);

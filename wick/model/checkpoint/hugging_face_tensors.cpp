@@ -111,6 +111,8 @@ StoredView view_of(const SafetensorsTensor& tensor, StoredForm form, int64_t par
     case StoredForm::query_key_value_gate:  // of several views
     case StoredForm::kernels:
     case StoredForm::state_norm:
+    case StoredForm::row_stack:  // of another shape
+    case StoredForm::row_stack_transposed:
     case StoredForm::as_it_is:
       view.extents = {stack.groups, stack.rows, stack.columns};
       view.strides = {whole, stack.columns, 1};
@@ -209,6 +211,7 @@ class FolderTensors {
   void add_part(const SafetensorsTensor& tensor, const std::string& name, StoredForm form, int64_t part);
   void add_reshaped(const SafetensorsTensor& tensor, const CanonicalTensor& canonical);
   void add_query_key_value_gate(const SafetensorsTensor& tensor, const CanonicalTensor& canonical);
+  void add_row_stack(const SafetensorsTensor& tensor, const CanonicalTensor& canonical);
   void interleave_value_heads(CheckpointTensor& tensor) const;
   void multiply(CheckpointTensor& tensor) const;
   void add_mxfp4(const SafetensorsTensor& blocks, const CanonicalTensor& canonical);
@@ -277,6 +280,8 @@ void FolderTensors::add(const SafetensorsTensor& tensor) {
     stacks_[canonical.name].emplace(canonical.expert, tensor);
     return;
   }
+  if (canonical.form == StoredForm::row_stack || canonical.form == StoredForm::row_stack_transposed)
+    return add_row_stack(tensor, canonical);
   if (is_mxfp4(canonical.form)) return add_mxfp4(tensor, canonical);
   if (canonical.form == StoredForm::query_key_value_gate) return add_query_key_value_gate(tensor, canonical);
   if (is_reshaped(canonical.form)) {
@@ -292,6 +297,17 @@ void FolderTensors::add(const SafetensorsTensor& tensor) {
     interleave_value_heads(folder_.tensors.back());
     multiply(folder_.tensors.back());
   }
+}
+
+void FolderTensors::add_row_stack(const SafetensorsTensor& tensor, const CanonicalTensor& canonical) {
+  const int64_t count = number("expert_count");
+  if (tensor.shape.rank() != 2 || count < 1 || tensor.shape[0] % count != 0) {
+    fail(ErrorCode::shape_mismatch, "{}: tensor '{}' is {}: rows of {} experts are needed, one below the other", folder_.path.string(),
+         printable_name(tensor.name), tensor.shape.to_string(), count);
+  }
+  SafetensorsTensor stack = tensor;
+  stack.shape = {count, tensor.shape[0] / count, tensor.shape[1]};
+  add_part(stack, canonical.name, canonical.form == StoredForm::row_stack ? StoredForm::as_it_is : StoredForm::transposed, 0);
 }
 
 // The matrix times the factors of its rows (kMultiplier), in its own type.
@@ -650,7 +666,7 @@ bool add_folder_tensors(Checkpoint::Folder& folder, const ShardedSafetensors& st
   tensors.add_stacks();
   tensors.tie();
   tensors.tell_other_media();
-  if (folder.architecture->encoder) return false;
+  if (folder.architecture->encoder || config.encodes) return false;
   if (config.tied || tensors.has(kHead)) return true;
   if (config.base_class || has_base || is_sentence_transformer(folder.path)) return false;
   fail(ErrorCode::not_found,

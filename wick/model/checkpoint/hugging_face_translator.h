@@ -104,6 +104,10 @@ class ConfigTranslator {
   void translate_rope_object(const std::string& origin, const Json& rope);
   void translate_rotary_factor(const std::string& origin, const Json& value);
   void translate_alpha(const std::string& origin, const Json& rope);
+  void translate_ntk(const std::string& origin, const Json& rope);
+  // A number that was translated; 0 where there is none.
+  [[nodiscard]] double translated(const char* canonical) const;
+  [[nodiscard]] double translated_head_dims() const;
   void translate_scaling(const std::string& origin, const Json& rope, const std::string& type);
   void translate_mscale(const std::string& origin, const Json& rope, double factor);
   void translate_longrope(const std::string& origin, const Json& rope);
