@@ -84,6 +84,7 @@
   ROW(kAlbert) \
   ROW(kMpnet) \
   ROW(kJinaBertV2) \
+  ROW(kGte) \
   ROW(kDebertaV2) \
   ROW(kGemmaEmbedding) \
   ROW(kLlamaEmbed) \

@@ -97,6 +97,8 @@ constexpr std::array kForeignClasses = {
     ForeignClass{"Electra", Family::encoder, "bert"},
     ForeignClass{"Albert", Family::encoder},
     ForeignClass{"NewModel", Family::encoder},
+    ForeignClass{"NewFor", Family::encoder},
+    ForeignClass{"Gte", Family::encoder},
     ForeignClass{"LlamaBidirectional", Family::encoder, "llama-embed"},
     ForeignClass{"Bert", Family::encoder, "bert"},
     ForeignClass{"CLIP", Family::encoder},
