@@ -71,6 +71,9 @@ bool is_small(const CheckpointTensor& tensor) {
 // llama.cpp's name of an architecture whose layers all attend, or of one with experts, where it is another one.
 std::string_view gguf_architecture(const Architecture& architecture, const ModelConfig& config) {
   if (architecture.name == "nemotron_h") return config.keys.find_number("expert_count").value_or(0) == 0 ? "nemotron_h" : "nemotron_h_moe";
+  if (architecture.name == "nomic-bert") {
+    return config.keys.find_number("moe_every_n_layers").value_or(0) == 0 ? "nomic-bert" : "nomic-bert-moe";
+  }
   if (architecture.name != "granitehybrid") return architecture.name;
   for (int64_t layer = 0; layer < config.layers; ++layer) {
     if (!config.attends(layer)) return architecture.name;

@@ -41,6 +41,7 @@ constexpr std::array kTypes = {
     decimal("residual_scale"),
     decimal("embedding_scale"),
     whole("interleave_moe_layer_step"),
+    whole("moe_every_n_layers"),
     whole("attention.head_count"),
     whole("attention.head_count_kv"),
     decimal("attention.max_alibi_bias"),

@@ -119,8 +119,8 @@ enum class Routing {
 // Mixture of experts: a router selects `used` of `count` gated parts for each token; the result is their weighted sum. Weights:
 // ffn_gate_inp [count, hidden_size], the stacks ffn_gate_exps, ffn_up_exps and ffn_down_exps [count, rows, columns], biases where the
 // checkpoint has them, and a scale of each expert; gate and up may be one stack, ffn_gate_up_exps. exp_probs_b, if it is there, is added to
-// the scores for the choice alone (DeepSeek-AI 2024). Experts of a latent width read ffn_latent_down [latent, hidden_size] · x, and
-// ffn_latent_up [hidden_size, latent] multiplies their sum (NVIDIA 2025).
+// the scores for the choice alone (DeepSeek-AI 2024); ffn_exps.bias [hidden_size] is added to the sum. Experts of a latent width read
+// ffn_latent_down [latent, hidden_size] · x, and ffn_latent_up [hidden_size, latent] multiplies their sum (NVIDIA 2025).
 struct ExpertsSpec {
   int64_t count = 0, used = 0;
   int64_t width = 0;  // of each

@@ -1,4 +1,7 @@
-// Nomic BERT (Nussbaum et al. 2024): BERT's post-norm blocks with RoPE in the place of learned positions and a gated feed-forward part.
+// Nomic BERT (Nussbaum et al. 2024): BERT's post-norm blocks with RoPE in the place of learned positions and a gated feed-forward part;
+// the second version has experts in each other layer, and no gates (Nussbaum & Duderstadt 2025).
+#include <fmt/format.h>
+
 #include "wick/model/architectures/encoders.h"
 #include "wick/model/architectures/rows.h"
 
@@ -6,10 +9,28 @@ namespace wick {
 namespace {
 
 DecoderSpec describe_nomic_bert(const ModelConfig& config) {
-  return describe_post_norm_encoder(config, [&](int64_t layer) { return config.feed_forward(layer); }, 0);
+  const Checkpoint& file = config.keys.checkpoint();
+  const auto has = [&](int64_t layer, const char* name) { return file.find_tensor(fmt::format("blk.{}.{}", layer, name)) != nullptr; };
+  const auto feed_forward = [&](int64_t layer) {
+    FeedForwardSpec spec = config.feed_forward(layer);
+    spec.gated = has(layer, "ffn_gate.weight");
+    if (!spec.gated) spec.activation = nn::ActivationKind::gelu;
+    return spec;
+  };
+  DecoderSpec spec = describe_post_norm_encoder(config, feed_forward, 0);
+  ExpertsSpec experts = config.experts(Routing::softmax, config.normalizes_experts(false));
+  experts.gated = false;
+  experts.activation = nn::ActivationKind::gelu;
+  for (int64_t layer = 0; layer < config.layers; ++layer) {
+    if (has(layer, "ffn_gate_inp.weight")) spec.layers[static_cast<size_t>(layer)].blocks[1].parts[0].mixer = experts;
+  }
+  return spec;
 }
 
-constexpr KeyRule kNomicBertKeys[] = {{"attention.causal", KeyUse::only_value, {0, kNoValue}}};
+constexpr KeyRule kNomicBertKeys[] = {{"attention.causal", KeyUse::only_value, {0, kNoValue}},
+                                      {"moe_every_n_layers", KeyUse::harmless},  // the tensors tell
+                                      {"expert_used_count"},
+                                      {"expert_weights_norm"}};
 constexpr std::string_view kNomicBertClasses[] = {"NomicBertModel"};
 constexpr ConfigRow kNomicBertConfig[] = {
     {"layer_norm_eps", ConfigRow::Use::read, "attention.layer_norm_epsilon"},
@@ -25,7 +46,16 @@ constexpr ConfigRow kNomicBertConfig[] = {
     {"n_positions", ConfigRow::Use::read, "context_length"},
     {"layer_norm_epsilon", ConfigRow::Use::read, "attention.layer_norm_epsilon"},
     {"rotary_emb_base", ConfigRow::Use::read, "rope.freq_base"},
-    {"activation_function", ConfigRow::Use::only_text, "swiglu"},
+    {"activation_function", ConfigRow::Use::only_text, "swiglu gelu"},
+    {"moe_every_n_layers", ConfigRow::Use::read, "moe_every_n_layers"},
+    {"num_experts", ConfigRow::Use::read, "expert_count"},
+    {"moe_top_k", ConfigRow::Use::read, "expert_used_count"},
+    {"moe_normalize_expert_weights", ConfigRow::Use::read, "expert_weights_norm"},
+    {"num_shared_experts", ConfigRow::Use::only_value, {}, 0},
+    {"expert_choice_router", ConfigRow::Use::only_value, {}, 0},
+    {"ffn_div", ConfigRow::Use::only_value, {}, 1},
+    {"moe_impl", ConfigRow::Use::harmless},
+    {"moe_resid_pdrop", ConfigRow::Use::harmless},
     {"rotary_emb_fraction", ConfigRow::Use::only_value, {}, 1},
     {"rotary_emb_interleaved", ConfigRow::Use::only_value, {}, 0},
     {"rotary_emb_scale_base", ConfigRow::Use::only_value, {}, 0},
@@ -68,6 +98,12 @@ constexpr TensorRow kNomicBertTensors[] = {
     {"encoder.layers.{}.mlp.fc11.bias", "blk.{}.ffn_up.bias"},
     {"encoder.layers.{}.mlp.fc12.weight", "blk.{}.ffn_gate.weight"},
     {"encoder.layers.{}.mlp.fc12.bias", "blk.{}.ffn_gate.bias"},
+    {"encoder.layers.{}.mlp.fc1.weight", "blk.{}.ffn_up.weight"},
+    {"encoder.layers.{}.mlp.fc1.bias", "blk.{}.ffn_up.bias"},
+    {"encoder.layers.{}.mlp.router.layer.weight", "blk.{}.ffn_gate_inp.weight"},
+    {"encoder.layers.{}.mlp.experts.mlp.w1", "blk.{}.ffn_up_exps.weight", StoredForm::row_stack},
+    {"encoder.layers.{}.mlp.experts.mlp.w2", "blk.{}.ffn_down_exps.weight", StoredForm::row_stack_transposed},
+    {"encoder.layers.{}.mlp.experts.bias", "blk.{}.ffn_exps.bias"},
     {"encoder.layers.{}.mlp.fc2.weight", "blk.{}.ffn_down.weight"},
     {"encoder.layers.{}.mlp.fc2.bias", "blk.{}.ffn_down.bias"},
     {"encoder.layers.{}.norm2.weight", "blk.{}.layer_output_norm.weight"},
@@ -77,10 +113,17 @@ constexpr TensorRow kNomicBertTensors[] = {
 }  // namespace
 
 const Architecture kNomicBert = {.name = "nomic-bert",
-                                 .models = "Nomic Embed Text 1 and 1.5",
+                                 .models = "Nomic Embed Text 1 and 1.5; folders of 2",
                                  .describe = describe_nomic_bert,
+                                 .experts = true,
                                  .encoder = true,
                                  .keys = kNomicBertKeys,
                                  .hugging_face = {.classes = kNomicBertClasses, .config = kNomicBertConfig, .tensors = kNomicBertTensors}};
+const Architecture kNomicBertMoe = {.name = "nomic-bert-moe",
+                                    .models = "Nomic Embed Text 2",
+                                    .describe = describe_nomic_bert,
+                                    .experts = true,
+                                    .encoder = true,
+                                    .keys = kNomicBertKeys};
 
 }  // namespace wick

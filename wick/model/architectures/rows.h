@@ -80,6 +80,7 @@
   ROW(kQwen35Moe) \
   ROW(kBert) \
   ROW(kNomicBert) \
+  ROW(kNomicBertMoe) \
   ROW(kModernBert) \
   ROW(kAlbert) \
   ROW(kMpnet) \

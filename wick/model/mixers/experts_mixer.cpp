@@ -59,6 +59,7 @@ class ExpertsMixer final : public Mixer {
   std::optional<ScaledMatrix> latent_down_, latent_up_;
   std::optional<Tensor> router_scale_, input_scale_;  // [hidden_size] of each
   std::optional<Tensor> router_bias_, choice_bias_, gate_bias_, up_bias_, down_bias_;
+  std::optional<Tensor> sum_bias_;  // of what all experts of a token give together
 };
 
 ExpertsMixer::ExpertsMixer(const ExpertsSpec& spec, WeightReader& weights, const MixerPlace& place)
@@ -93,6 +94,7 @@ ExpertsMixer::ExpertsMixer(const ExpertsSpec& spec, WeightReader& weights, const
   }
   down_ = weights.experts(prefix + "ffn_down_exps", spec.count, read, spec.width);
   down_bias_ = weights.find_expert_biases(prefix + "ffn_down_exps.bias", spec.count, read);
+  sum_bias_ = weights.find_vector(prefix + "ffn_exps.bias", hidden_size);
 }
 
 Tensor ExpertsMixer::within_groups(const Tensor& scores) const {
@@ -172,9 +174,11 @@ Tensor ExpertsMixer::forward(const Tensor& read, const MixerContext& context) co
   context.show_input({down_.name}, hidden, spec_.count, choice.ids);
   const Tensor results = product(hidden, down_, down_bias_, choice.ids, context);
   Tensor sum = spec_.weights_input ? results.sum(1) : (results * weights).sum(1);
-  if (!latent_up_) return sum;
-  context.show_input({latent_up_->name}, sum);
-  return context.product(*latent_up_, sum);
+  if (latent_up_) {
+    context.show_input({latent_up_->name}, sum);
+    sum = context.product(*latent_up_, sum);
+  }
+  return biased(sum, sum_bias_);
 }
 
 }  // namespace
