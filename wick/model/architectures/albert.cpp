@@ -25,7 +25,7 @@ DecoderSpec describe_albert(const ModelConfig& config) {
   return spec;
 }
 
-constexpr KeyRule kAlbertKeys[] = {{"attention.causal", KeyUse::only_value, {0, kNoValue}}, {"layer_groups"}};
+constexpr KeyRule kAlbertKeys[] = {{"layer_groups"}};
 constexpr std::string_view kAlbertClasses[] = {"AlbertModel", "AlbertForMaskedLM", "AlbertForPreTraining",
                                                "AlbertForSequenceClassification", "AlbertForTokenClassification"};
 constexpr ConfigRow kAlbertOwnConfig[] = {

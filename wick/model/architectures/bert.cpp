@@ -14,7 +14,6 @@ DecoderSpec describe_bert(const ModelConfig& config) {
   return spec;
 }
 
-constexpr KeyRule kBertKeys[] = {{"attention.causal", KeyUse::only_value, {0, kNoValue}}};
 constexpr std::string_view kBertClasses[] = {"BertModel",
                                              "BertForMaskedLM",
                                              "BertForPreTraining",
@@ -154,7 +153,7 @@ constexpr TensorRow kBertOwnTensors[] = {
     {"generator_lm_head.weight", ""},
     {"generator_lm_head.bias", ""},
 };
-constexpr auto kBertTensors = joined(kBertOwnTensors, kBertAttentionTensors, kMaskedWordTensors, kEncoderTensors);
+constexpr auto kBertTensors = joined(kBertOwnTensors, kAttentionInputTensors, kAttentionOutputTensors, kMaskedWordTensors, kEncoderTensors);
 
 }  // namespace
 
@@ -164,7 +163,6 @@ const Architecture kBert = {
     .describe = describe_bert,
     .activation = nn::ActivationKind::gelu,
     .encoder = true,
-    .keys = kBertKeys,
     .hugging_face = {.classes = kBertClasses, .config = kBertConfig, .tensors = kBertTensors, .bases = kBertBases}};
 
 }  // namespace wick

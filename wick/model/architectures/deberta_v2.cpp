@@ -114,7 +114,7 @@ DecoderSpec describe_deberta(const ModelConfig& config) {
   return spec;
 }
 
-constexpr KeyRule kDebertaKeys[] = {{"attention.causal", KeyUse::only_value, {0, kNoValue}}, {kDebertaBuckets}, {kDebertaDistance}};
+constexpr KeyRule kDebertaKeys[] = {{kDebertaBuckets}, {kDebertaDistance}};
 constexpr std::string_view kDebertaClasses[] = {"DebertaV2Model", "DebertaV2ForMaskedLM", "DebertaV2ForSequenceClassification",
                                                 "DebertaV2ForTokenClassification"};
 constexpr ConfigRow kDebertaOwnConfig[] = {
@@ -152,25 +152,14 @@ constexpr TensorRow kDebertaOwnTensors[] = {
     {"encoder.layer.{}.attention.self.pos_key_proj.bias", "blk.{}.attn_pos_k.bias"},
     {"encoder.layer.{}.attention.self.pos_query_proj.weight", "blk.{}.attn_pos_q.weight"},
     {"encoder.layer.{}.attention.self.pos_query_proj.bias", "blk.{}.attn_pos_q.bias"},
-    {"encoder.layer.{}.attention.output.dense.weight", "blk.{}.attn_output.weight"},
-    {"encoder.layer.{}.attention.output.dense.bias", "blk.{}.attn_output.bias"},
-    {"encoder.layer.{}.attention.output.LayerNorm.weight", "blk.{}.attn_output_norm.weight"},
-    {"encoder.layer.{}.attention.output.LayerNorm.bias", "blk.{}.attn_output_norm.bias"},
     // What predicts masked words takes no part in vectors of texts.
-    {"cls.predictions.bias", ""},
-    {"cls.predictions.decoder.weight", ""},
-    {"cls.predictions.decoder.bias", ""},
-    {"cls.predictions.transform.dense.weight", ""},
-    {"cls.predictions.transform.dense.bias", ""},
-    {"cls.predictions.transform.LayerNorm.weight", ""},
-    {"cls.predictions.transform.LayerNorm.bias", ""},
     {"lm_predictions.lm_head.bias", ""},
     {"lm_predictions.lm_head.dense.weight", ""},
     {"lm_predictions.lm_head.dense.bias", ""},
     {"lm_predictions.lm_head.LayerNorm.weight", ""},
     {"lm_predictions.lm_head.LayerNorm.bias", ""},
 };
-constexpr auto kDebertaTensors = joined(kDebertaOwnTensors, kEncoderTensors);
+constexpr auto kDebertaTensors = joined(kDebertaOwnTensors, kAttentionOutputTensors, kMaskedWordTensors, kEncoderTensors);
 
 }  // namespace
 

@@ -36,13 +36,15 @@ inline constexpr TensorRow kEncoderTensors[] = {
     {"classifier.weight", "cls.output.weight"},
     {"classifier.bias", "cls.output.bias"},
 };
-inline constexpr TensorRow kBertAttentionTensors[] = {
+inline constexpr TensorRow kAttentionInputTensors[] = {
     {"encoder.layer.{}.attention.self.query.weight", "blk.{}.attn_q.weight"},
     {"encoder.layer.{}.attention.self.query.bias", "blk.{}.attn_q.bias"},
     {"encoder.layer.{}.attention.self.key.weight", "blk.{}.attn_k.weight"},
     {"encoder.layer.{}.attention.self.key.bias", "blk.{}.attn_k.bias"},
     {"encoder.layer.{}.attention.self.value.weight", "blk.{}.attn_v.weight"},
     {"encoder.layer.{}.attention.self.value.bias", "blk.{}.attn_v.bias"},
+};
+inline constexpr TensorRow kAttentionOutputTensors[] = {
     {"encoder.layer.{}.attention.output.dense.weight", "blk.{}.attn_output.weight"},
     {"encoder.layer.{}.attention.output.dense.bias", "blk.{}.attn_output.bias"},
     {"encoder.layer.{}.attention.output.LayerNorm.weight", "blk.{}.attn_output_norm.weight"},

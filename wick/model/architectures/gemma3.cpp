@@ -84,11 +84,8 @@ constexpr ConfigRow kGemma3Config[] = {
     {"Gemma3ForCausalLM", ConfigRow::Use::of_class, "context_length", 131072},
     {"Gemma3ForCausalLM", ConfigRow::Use::of_class, "rope.freq_base", 1e6},
 };
-constexpr KeyRule kGemmaEmbeddingKeys[] = {{"attn_logit_softcapping"},
-                                           {"final_logit_softcapping", KeyUse::harmless},
-                                           {"rope.freq_base_swa"},
-                                           {"attention.causal", KeyUse::only_value, {0, kNoValue}},
-                                           {kBidirectional}};
+constexpr KeyRule kGemmaEmbeddingKeys[] = {
+    {"attn_logit_softcapping"}, {"final_logit_softcapping", KeyUse::harmless}, {"rope.freq_base_swa"}, {kBidirectional}};
 constexpr std::string_view kGemmaEmbeddingClasses[] = {"Gemma3TextModel"};
 constexpr ConfigRow kGemmaEmbeddingConfig[] = {
     {"hidden_act", ConfigRow::Use::harmless},

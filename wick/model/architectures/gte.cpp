@@ -11,7 +11,6 @@ DecoderSpec describe_gte(const ModelConfig& config) {
   return describe_post_norm_encoder(config, [&](int64_t layer) { return config.feed_forward(layer); }, 0);
 }
 
-constexpr KeyRule kGteKeys[] = {{"attention.causal", KeyUse::only_value, {0, kNoValue}}};
 constexpr std::string_view kGteClasses[] = {"NewModel", "NewForMaskedLM", "NewForSequenceClassification", "NewForTokenClassification",
                                             "GteModel", "GteForMaskedLM", "GteForSequenceClassification", "GteForTokenClassification"};
 constexpr ConfigRow kGteOwnConfig[] = {
@@ -68,7 +67,6 @@ const Architecture kGte = {
     .describe = describe_gte,
     .activation = nn::ActivationKind::gelu,
     .encoder = true,
-    .keys = kGteKeys,
     .hugging_face = {.classes = kGteClasses, .config = kGteConfig, .tensors = kGteTensors, .bases = kGteBases, .scales_rope_base = true}};
 
 }  // namespace wick

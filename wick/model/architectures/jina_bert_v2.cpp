@@ -17,8 +17,7 @@ DecoderSpec describe_jina_bert_v2(const ModelConfig& config) {
   return spec;
 }
 
-constexpr KeyRule kJinaBertV2Keys[] = {{"attention.causal", KeyUse::only_value, {0, kNoValue}},
-                                       {"attention.max_alibi_bias", KeyUse::only_value, {0, kLargestBias}}};
+constexpr KeyRule kJinaBertV2Keys[] = {{"attention.max_alibi_bias", KeyUse::only_value, {0, kLargestBias}}};
 constexpr std::string_view kJinaBertV2Classes[] = {"JinaBertModel", "JinaBertForMaskedLM", "JinaBertForSequenceClassification",
                                                    "JinaBertForTokenClassification"};
 constexpr ConfigRow kJinaBertV2OwnConfig[] = {
@@ -39,7 +38,8 @@ constexpr TensorRow kJinaBertV2OwnTensors[] = {
     {"encoder.layer.{}.mlp.layernorm.weight", "blk.{}.layer_output_norm.weight"},
     {"encoder.layer.{}.mlp.layernorm.bias", "blk.{}.layer_output_norm.bias"},
 };
-constexpr auto kJinaBertV2Tensors = joined(kJinaBertV2OwnTensors, kBertAttentionTensors, kMaskedWordTensors, kEncoderTensors);
+constexpr auto kJinaBertV2Tensors =
+    joined(kJinaBertV2OwnTensors, kAttentionInputTensors, kAttentionOutputTensors, kMaskedWordTensors, kEncoderTensors);
 
 }  // namespace
 

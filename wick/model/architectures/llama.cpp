@@ -44,7 +44,7 @@ constexpr TensorRow kLlamaTensors[] = {
     {"model.layers.{}.block_sparse_moe.experts.{}.w2.weight", "blk.{}.ffn_down_exps.weight"},
     {"model.layers.{}.block_sparse_moe.experts.{}.w3.weight", "blk.{}.ffn_up_exps.weight"},
 };
-constexpr KeyRule kLlamaEmbedKeys[] = {{"attention.causal", KeyUse::only_value, {0, kNoValue}}, {"text_pooling"}, {"score_temperature"}};
+constexpr KeyRule kLlamaEmbedKeys[] = {{"text_pooling"}, {"score_temperature"}};
 constexpr std::string_view kLlamaEmbedClasses[] = {"LlamaBidirectionalModel", "LlamaBidirectionalForSequenceClassification"};
 constexpr ConfigRow kLlamaEmbedConfig[] = {
     {"pooling", ConfigRow::Use::read, "text_pooling"},

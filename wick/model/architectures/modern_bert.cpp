@@ -47,8 +47,7 @@ DecoderSpec describe_modern_bert(const ModelConfig& config) {
   return spec;
 }
 
-constexpr KeyRule kModernBertKeys[] = {
-    {"attention.causal", KeyUse::only_value, {0, kNoValue}}, {"rope.freq_base_swa"}, {"classifier_pooling"}};
+constexpr KeyRule kModernBertKeys[] = {{"rope.freq_base_swa"}, {"classifier_pooling"}};
 constexpr std::string_view kModernBertClasses[] = {"ModernBertModel", "ModernBertForMaskedLM", "ModernBertForSequenceClassification",
                                                    "ModernBertForTokenClassification"};
 constexpr ConfigRow kModernBertConfig[] = {

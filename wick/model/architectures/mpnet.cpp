@@ -17,7 +17,7 @@ DecoderSpec describe_mpnet(const ModelConfig& config) {
   return spec;
 }
 
-constexpr KeyRule kMpnetKeys[] = {{"attention.causal", KeyUse::only_value, {0, kNoValue}}, {"attention.relative_buckets_count"}};
+constexpr KeyRule kMpnetKeys[] = {{"attention.relative_buckets_count"}};
 constexpr std::string_view kMpnetClasses[] = {"MPNetModel", "MPNetForMaskedLM", "MPNetForSequenceClassification",
                                               "MPNetForTokenClassification"};
 constexpr ConfigRow kMpnetOwnConfig[] = {

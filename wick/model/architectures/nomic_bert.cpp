@@ -27,8 +27,7 @@ DecoderSpec describe_nomic_bert(const ModelConfig& config) {
   return spec;
 }
 
-constexpr KeyRule kNomicBertKeys[] = {{"attention.causal", KeyUse::only_value, {0, kNoValue}},
-                                      {"moe_every_n_layers", KeyUse::harmless},  // the tensors tell
+constexpr KeyRule kNomicBertKeys[] = {{"moe_every_n_layers", KeyUse::harmless},  // the tensors tell
                                       {"expert_used_count"},
                                       {"expert_weights_norm"}};
 constexpr std::string_view kNomicBertClasses[] = {"NomicBertModel"};

@@ -31,8 +31,7 @@ DecoderSpec describe_t5_encoder(const ModelConfig& config) {
   return spec;
 }
 
-constexpr KeyRule kT5EncoderKeys[] = {
-    {"attention.causal", KeyUse::only_value, {0, kNoValue}}, {"attention.relative_buckets_count"}, {"attention.relative_max_distance"}};
+constexpr KeyRule kT5EncoderKeys[] = {{"attention.relative_buckets_count"}, {"attention.relative_max_distance"}};
 constexpr std::string_view kT5EncoderClasses[] = {"T5EncoderModel", "MT5EncoderModel"};
 constexpr ConfigRow kT5EncoderConfig[] = {
     {"d_model", ConfigRow::Use::read, "embedding_length"},

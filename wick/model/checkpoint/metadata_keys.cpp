@@ -186,6 +186,8 @@ constexpr std::array kSharedKeys = {
     only("rope.scaling.yarn_log_multiplier", 0),
 };
 
+constexpr std::array kEncoderKeys = {only("attention.causal", 0)};
+
 // A number, a boolean, or the numbers of an array; none for anything else.
 std::vector<double> numbers_of(const GgufValue& value) {
   return std::visit(
@@ -242,13 +244,14 @@ std::string neutral_values(const KeyRule* rule) {
 
 }  // namespace
 
-void check_metadata_keys(const Checkpoint& checkpoint, std::string_view architecture, std::span<const KeyRule> own) {
+void check_metadata_keys(const Checkpoint& checkpoint, std::string_view architecture, std::span<const KeyRule> own, bool encoder) {
   const std::string prefix = std::string(architecture) + ".";
   std::vector<std::string> unknown;
   for (const std::string_view key : checkpoint.keys()) {
     if (!key.starts_with(prefix)) continue;
     const std::string_view name = key.substr(prefix.size());
     const KeyRule* rule = find_rule(own, name);
+    if (rule == nullptr && encoder) rule = find_rule(kEncoderKeys, name);
     if (rule == nullptr) rule = find_rule(kSharedKeys, name);
     const GgufValue& value = *checkpoint.find(key);
     if (rule != nullptr && (rule->use != KeyUse::only_value || is_neutral(*rule, value))) continue;

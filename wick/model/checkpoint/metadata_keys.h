@@ -28,9 +28,10 @@ struct KeyRule {
   std::array<double, 2> neutral = {kNoValue, kNoValue};
 };
 
-// Checks every key "<architecture>.…" of the checkpoint by the architecture's own rules, and the shared ones behind them. Unlisted keys
+// Checks every key "<architecture>.…" of the checkpoint by the architecture's own rules, then those of encoders, if it is one, then the
+// shared ones. Unlisted keys
 // under "attention." and "rope." are refused like the listed ones, because those groups always describe arithmetic; other unlisted keys are
 // named in a warning. Errors: unsupported, naming file, key and value.
-void check_metadata_keys(const Checkpoint& checkpoint, std::string_view architecture, std::span<const KeyRule> own);
+void check_metadata_keys(const Checkpoint& checkpoint, std::string_view architecture, std::span<const KeyRule> own, bool encoder);
 
 }  // namespace wick

@@ -258,7 +258,7 @@ int64_t KeyReader::check_size(std::string_view name, uint64_t value) const {
 }
 
 ModelConfig ModelConfig::read(const Checkpoint& checkpoint, const Architecture& architecture) {
-  check_metadata_keys(checkpoint, architecture.name, architecture.keys);
+  check_metadata_keys(checkpoint, architecture.name, architecture.keys, architecture.encoder);
   ModelConfig config{.keys = KeyReader(checkpoint, architecture.name), .windowed = {}, .rope = {}};
   const KeyReader& keys = config.keys;
   config.layers = keys.size("block_count");
