@@ -206,11 +206,9 @@ Checkpoint open_hugging_face(const std::filesystem::path& path) {
   folder.metadata = std::move(config.metadata);
   for (const auto& [key, origin] : config.origins) folder.origins.emplace(key, "config.json: " + origin);
   folder.values = std::move(config.values);
-  if (config.encodes) {
-    // attention.causal says it.
-  } else if (config.architecture->encoder) {
+  if (config.architecture->encoder) {
     folder.metadata.emplace_back(std::string(config.architecture->name) + ".attention.causal", GgufValue{false});
-  } else if (!has_head || config.classifies) {
+  } else if (!config.encodes && (!has_head || config.classifies)) {
     folder.metadata.emplace_back(std::string(config.architecture->name) + ".headless", GgufValue{true});
   }
   add_generation_config(folder);

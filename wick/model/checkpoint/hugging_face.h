@@ -37,7 +37,7 @@ struct TranslatedConfig {
   bool ties_by_word = false;                                     // the configuration says so, rather than its class
   bool base_class = false;                                       // the class has no head: its tensors need not have one
   bool classifies = false;                                       // the class has a head for scores, in the place of logits
-  bool encodes = false;                                          // a decoder whose tokens see later ones, which needs no head
+  bool encodes = false;                                          // an encoder, or a decoder that is run as one: it needs no head
   bool whole_state_norm = false;                                 // StoredForm::state_norm is of one group
   bool reads_media = false;                                      // the text model is a part of one that reads images or sound too
   // Whether queries, keys, values and the output, or the feed-forward part, have biases; none where the configuration does not say.

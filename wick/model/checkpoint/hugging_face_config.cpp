@@ -327,8 +327,8 @@ void ConfigTranslator::read_flags() {
   if (!result_.architecture->encoder) {
     if (flag("is_causal") == false) add("attention.causal", "is_causal", {false});
     if (!has_own_row(kBothWays) && flag(kBothWays) == true) add("attention.causal", kBothWays, {false});
-    result_.encodes = has("attention.causal");
   }
+  result_.encodes = result_.architecture->encoder || has("attention.causal");
   result_.attention_bias = flag("attention_bias");
   result_.feed_forward_bias = flag("mlp_bias");
   if (find("query_pre_attn_scalar") != nullptr) {

@@ -666,7 +666,7 @@ bool add_folder_tensors(Checkpoint::Folder& folder, const ShardedSafetensors& st
   tensors.add_stacks();
   tensors.tie();
   tensors.tell_other_media();
-  if (folder.architecture->encoder || config.encodes) return false;
+  if (config.encodes) return false;
   if (config.tied || tensors.has(kHead)) return true;
   if (config.base_class || has_base || is_sentence_transformer(folder.path)) return false;
   fail(ErrorCode::not_found,
