@@ -22,6 +22,8 @@ void check_names(const std::vector<std::string>& labels, const Checkpoint& check
 
 }  // namespace
 
+std::string numbered_label(uint64_t label) { return "LABEL_" + std::to_string(label); }
+
 Classifier read_classifier(const Checkpoint& checkpoint, std::string_view architecture, int64_t rows) {
   const std::string prefix = std::string(architecture) + ".classifier.";
   Classifier classifier;
@@ -34,7 +36,7 @@ Classifier read_classifier(const Checkpoint& checkpoint, std::string_view archit
     }
     check_names(classifier.labels, checkpoint, labels_key);
   } else {
-    for (int64_t label = 0; label < rows; ++label) classifier.labels.push_back("LABEL_" + std::to_string(label));
+    for (int64_t label = 0; label < rows; ++label) classifier.labels.push_back(numbered_label(static_cast<uint64_t>(label)));
   }
   classifier.problem = rows == 1 ? Classifier::Problem::multi_label : Classifier::Problem::single_label;
   const std::string problem_key = prefix + "problem_type";

@@ -21,6 +21,9 @@ struct Classifier {
   bool of_tokens = false;  // each token has scores, and not the text
 };
 
+// transformers' name of a label that has none: "LABEL_0".
+[[nodiscard]] std::string numbered_label(uint64_t label);
+
 // "<architecture>.classifier.output_labels" and ".classifier.problem_type" of a head with so many rows. Errors: corrupt_file where there is
 // another number of labels, or two of one name; unsupported for a problem that is not known.
 [[nodiscard]] Classifier read_classifier(const Checkpoint& checkpoint, std::string_view architecture, int64_t rows);

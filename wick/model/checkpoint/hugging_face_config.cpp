@@ -10,6 +10,7 @@
 #include "wick/base/log.h"
 #include "wick/formats/printable.h"
 #include "wick/formats/strict_json.h"
+#include "wick/model/checkpoint/classifier.h"
 #include "wick/model/checkpoint/hugging_face.h"
 #include "wick/model/checkpoint/hugging_face_families.h"
 #include "wick/model/checkpoint/hugging_face_quantization.h"
@@ -238,8 +239,7 @@ void ConfigTranslator::add_labels() {
   if (names == nullptr) {
     if (count == nullptr) return;
     GgufArray numbered{.element_type = GgufType::string, .size = said, .packed = {}, .strings = {}, .arrays = {}};
-    for (uint64_t label = 0; label < said; ++label)
-      numbered.strings.emplace_back(values_->texts.emplace_back(fmt::format("LABEL_{}", label)));
+    for (uint64_t label = 0; label < said; ++label) numbered.strings.emplace_back(values_->texts.emplace_back(numbered_label(label)));
     return add("classifier.output_labels", "num_labels", {std::move(numbered)});
   }
   if (count != nullptr && said != names->size()) {
@@ -258,7 +258,7 @@ void ConfigTranslator::add_labels() {
   add("classifier.output_labels", "id2label", {std::move(labels)});
 }
 
-// transformers reads id2label alone for results; the other one is told where it differs.
+// Warns where label2id gives the label another number. transformers, too, takes the names of results from id2label.
 void ConfigTranslator::check_number_of(std::string_view label, size_t number) const {
   const Json* numbers = find("label2id");
   if (numbers == nullptr || !numbers->is_object()) return;
