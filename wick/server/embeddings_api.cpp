@@ -304,22 +304,20 @@ std::string prompt_of(Fields& fields, const TextPrompts& prompts) {
 
 // An empty text has a vector where the tokenizer puts tokens around it, as in sentence-transformers, or where there is a token to begin
 // with.
-void check_empty_texts(Fields& fields, std::span<const Request> requests, const Tokenizer& tokenizer) {
-  constexpr std::array kNames = {"input", "content", "inputs", "prompt"};
-  const auto name = std::find_if(kNames.begin(), kNames.end(), [&](const char* each) { return fields.has(each); });
-  if (name == kNames.end()) return;
+void check_empty_texts(Fields& fields, const char* name, std::span<const Request> requests, const Tokenizer& tokenizer) {
   for (size_t index = 0; index < requests.size(); ++index) {
     const Request& request = requests[index];
     const bool is_blank = request.tokens.empty() && request.prompt.find_first_not_of(" \t\r\n") == std::string::npos;
     if (!is_blank || !tokenizer.encode(request.prompt, {.add_special = true, .parse_special = false}).empty()) continue;
-    const std::string path = fields.find(*name)->is_array() ? fmt::format("{}[{}]", fields.path_of(*name), index) : fields.path_of(*name);
+    const std::string path = fields.find(name)->is_array() ? fmt::format("{}[{}]", fields.path_of(name), index) : fields.path_of(name);
     return fields.violate_path(path, "is empty, and this model's tokenizer puts no tokens around a text: give a text, or leave it out",
                                "\"\"");
   }
 }
 
-void start(Worker& worker, const std::shared_ptr<Service>& service, Fields& fields, std::vector<Request> requests, EmbeddingAnswer answer,
-           const Exchange& exchange) {
+// `name`: the field that the requests were read from.
+void start(Worker& worker, const std::shared_ptr<Service>& service, Fields& fields, const char* name, std::vector<Request> requests,
+           EmbeddingAnswer answer, const Exchange& exchange) {
   const EngineInfo info = service->engine->info();
   answer.dimensions = fields.integer("dimensions", 1).value_or(0);
   if (answer.dimensions > info.width)
@@ -343,7 +341,7 @@ void start(Worker& worker, const std::shared_ptr<Service>& service, Fields& fiel
     request.truncation = truncation;
     if (request.tokens.empty()) request.prompt.insert(0, prompt);
   }
-  check_empty_texts(fields, requests, service->engine->tokenizer());
+  check_empty_texts(fields, name, requests, service->engine->tokenizer());
   fields.check();
   std::make_shared<EmbeddingBatch>(worker, service, std::move(requests), answer)->start(exchange);
 }
@@ -420,7 +418,7 @@ void embeddings(Worker& worker, const HttpRequest& http, const Exchange& exchang
     if (*format == "base64") answer.form = Form::base64;
     if (*format != "base64" && *format != "float") fields.violate("encoding_format", "must be \"float\" or \"base64\"");
   }
-  start(worker, service, fields, std::move(requests), answer, exchange);
+  start(worker, service, fields, "input", std::move(requests), answer, exchange);
 }
 
 // {"content" or "input", "embd_normalize"} of llama-server.
@@ -434,7 +432,7 @@ void llama_embeddings(Worker& worker, const HttpRequest& http, const Exchange& e
   EmbeddingAnswer answer{.form = Form::llama};
   constexpr int64_t kHighestNorm = 1000;
   answer.norm = fields.integer("embd_normalize", kNoNorm, kHighestNorm).value_or(kEuclideanNorm);
-  start(worker, service, fields, std::move(requests), answer, exchange);
+  start(worker, service, fields, name, std::move(requests), answer, exchange);
 }
 
 // {"inputs", "normalize"} of Text Embeddings Inference.
@@ -446,7 +444,7 @@ void plain_embeddings(Worker& worker, const HttpRequest& http, const Exchange& e
   std::vector<Request> requests = read_prompts(fields, service->engine->tokenizer(), "inputs", kMaxInputs, /*parses_special=*/false);
   EmbeddingAnswer answer{.form = Form::plain_vectors};
   if (!fields.boolean("normalize").value_or(true)) answer.norm = kNoNorm;
-  start(worker, service, fields, std::move(requests), answer, exchange);
+  start(worker, service, fields, "inputs", std::move(requests), answer, exchange);
 }
 
 // {"model", "input"} of /api/embed; {"model", "prompt"} of /api/embeddings.
@@ -458,7 +456,7 @@ void ollama_embeddings(Worker& worker, const HttpRequest& http, const Exchange& 
   fields.require(name);
   std::vector<Request> requests =
       read_prompts(fields, service->engine->tokenizer(), name, is_old ? 1 : kMaxInputs, /*parses_special=*/false);
-  start(worker, service, fields, std::move(requests), {.form = is_old ? Form::ollama_one : Form::ollama}, exchange);
+  start(worker, service, fields, name, std::move(requests), {.form = is_old ? Form::ollama_one : Form::ollama}, exchange);
 }
 
 }  // namespace
