@@ -1,14 +1,12 @@
 // Reads any bytes as an uploaded form and as the lines of a batch; only ApiError and wick::Error may come of it. The parts of a form lie in
 // its body, and a request without a problem can be found and read again.
-#include <unistd.h>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <string>
 #include <string_view>
 
+#include "command_run.h"
 #include "outcome.h"
 #include "wick/base/error.h"
 #include "wick/server/api_error.h"
@@ -16,26 +14,6 @@
 #include "wick/server/batch/multipart.h"
 
 namespace {
-
-// BatchInput maps a file.
-class InputFile {
- public:
-  InputFile() : path_(std::filesystem::temp_directory_path() / ("fuzz_batch_" + std::to_string(getpid()) + ".jsonl")) {}
-  InputFile(const InputFile&) = delete;
-  InputFile& operator=(const InputFile&) = delete;
-  ~InputFile() {
-    std::error_code ignored;
-    std::filesystem::remove(path_, ignored);
-  }
-
-  const std::filesystem::path& write(std::string_view text) const {
-    std::ofstream(path_, std::ios::binary | std::ios::trunc) << text;
-    return path_;
-  }
-
- private:
-  std::filesystem::path path_;
-};
 
 bool reads_form(std::string_view body) {
   try {
@@ -50,9 +28,10 @@ bool reads_form(std::string_view body) {
 }
 
 bool reads_batch(std::string_view text) {
-  static const InputFile file;
+  const std::filesystem::path path = wick::fuzz::folder() / "input.jsonl";  // it is mapped
+  wick::fuzz::write(path, text.data(), text.size());
   try {
-    const wick::server::BatchInput input(file.write(text));
+    const wick::server::BatchInput input(path);
     if (!input.problems().empty()) return false;
     for (size_t index = 0; index < input.size(); ++index) {
       if (input.find(input.custom_id(index)) != index || !input.body(index).is_object()) std::abort();
