@@ -43,23 +43,22 @@ std::string settings() {
   return text != nullptr ? text : "";
 }
 
-int setting(const char* name, int otherwise) {
-  const std::string all = settings();
-  const std::size_t at = all.find(std::string(name) + "=");
-  return at == std::string::npos ? otherwise : std::atoi(all.c_str() + at + std::strlen(name) + 1);
-}
-
 std::string text_setting(const std::string& name) {
   const std::string all = settings();
   const std::size_t at = all.find(name + "=");
   return at == std::string::npos ? "" : all.substr(at + name.size() + 1, all.find(',', at) - at - name.size() - 1);
 }
 
+int setting(const char* name, int otherwise) {
+  const std::string text = text_setting(name);
+  return text.empty() ? otherwise : std::atoi(text.c_str());
+}
+
 #ifdef FAKE_HIP
 // What the image is for, and how many lanes execute together.
 std::pair<std::string, int> target_of(const std::string& architecture) {
-  const std::string all = settings(), key = "unknown=";
-  if (const std::size_t at = all.find(key); at != std::string::npos && architecture.starts_with(all.substr(at + key.size()))) std::abort();
+  const std::string unknown = text_setting("unknown");
+  if (!unknown.empty() && architecture.starts_with(unknown)) std::abort();
   return {architecture, architecture.starts_with("gfx9") ? 64 : 32};
 }
 #else
@@ -142,9 +141,9 @@ int compile(Program& program, const std::string& architecture, const std::vector
   const auto [target, warp] = target_of(architecture);  // may abort: nothing is left behind
   std::string folder = (std::filesystem::temp_directory_path() / "fake-compiler-XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr) return kInvalidInput;
-  std::ofstream(folder + "/kernel.cpp") << host_text(program.text);
-  std::ofstream(folder + "/kernel.hip") << program.text;
-  program.log = run("cd " + folder + " && " + command_for(text_setting("by"), target, warp, options), status);
+  const std::string by = text_setting("by");
+  std::ofstream(folder + (by.empty() ? "/kernel.cpp" : "/kernel.hip")) << (by.empty() ? host_text(program.text) : program.text);
+  program.log = run("cd " + folder + " && " + command_for(by, target, warp, options), status);
   std::ifstream file(folder + "/kernel.so", std::ios::binary);
   const std::vector<char> code((std::istreambuf_iterator<char>(file)), {});
   std::filesystem::remove_all(folder);
