@@ -3,6 +3,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "wick/base/ascii.h"
 #include "wick/base/fail.h"
@@ -32,13 +33,12 @@ std::string gunzip(std::span<const unsigned char> bytes) {
   stream.next_in = const_cast<unsigned char*>(bytes.data());  // zlib does not write there
   stream.avail_in = static_cast<uInt>(bytes.size());
   std::string text;
+  std::vector<char> part(size_t{1} << 18);
   while (status == Z_OK) {
-    const size_t before = text.size();
-    text.resize(before + (size_t{1} << 18));
-    stream.next_out = reinterpret_cast<unsigned char*>(text.data()) + before;
-    stream.avail_out = static_cast<uInt>(text.size() - before);
+    stream.next_out = reinterpret_cast<unsigned char*>(part.data());
+    stream.avail_out = static_cast<uInt>(part.size());
     status = inflate(&stream, Z_NO_FLUSH);
-    text.resize(text.size() - stream.avail_out);
+    text.append(part.data(), part.size() - stream.avail_out);
   }
   inflateEnd(&stream);
   WICK_ASSERT(status == Z_STREAM_END);
