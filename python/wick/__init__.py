@@ -14,7 +14,7 @@ from . import composed as _composed, functions as _functions
 from ._wick import *  # noqa: F403
 
 if TYPE_CHECKING:
-    from . import array_api as array_api, candle as candle, ir as ir, linalg as linalg, llm as llm, nn as nn, optim as optim
+    from . import array_api as array_api, candle as candle, ir as ir, linalg as linalg, llm as llm, nn as nn, optim as optim, ray as ray
     from .composed import *  # noqa: F403
     from .functions import *  # noqa: F403
     from .llm import Model as Model, load as load
@@ -33,7 +33,7 @@ _seed_from_environment()
 _composed.attach()
 
 # What few programs use is imported when it is asked for.
-_MODULES = ("array_api", "candle", "ir", "linalg", "llm", "nn", "optim")
+_MODULES = ("array_api", "candle", "ir", "linalg", "llm", "nn", "optim", "ray")
 _NAMES = {"load": "llm", "Model": "llm"}
 _FUNCTIONS = frozenset(_functions.names())
 

@@ -7,6 +7,10 @@ import sys
 
 def main() -> int:
     """Runs the command line; the exit code."""
+    if sys.argv[1:2] == ["batch"] and any(word == "--ray" or word.startswith("--ray=") for word in sys.argv):
+        from . import _ray_batch
+
+        return _ray_batch.command(sys.argv[2:])
     from . import _wick
 
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # the program has a handler of its own

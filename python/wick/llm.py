@@ -522,21 +522,27 @@ class Model:
         comes before each text, such as "query" (info["prompts"]). truncate: cuts texts that are too long.
         """
         several = not isinstance(texts, str)
-        width = self.info["width"]
-        if dimensions is not None and not 1 <= dimensions <= width:
-            raise ValueError(f"embed: dimensions={dimensions}: the vectors have {width} numbers")
+        width = self._width(dimensions)
         prompt = self._prompt(prompt_name)
         requests = [{"prompt": prompt + text, "embed": True, "truncate": truncate}
                     for text in _texts("embed", texts if several else [texts])]
-        rows = []
-        for row in self._results("embed", requests):
-            if dimensions is not None:
-                row = row[:dimensions]
-            length = math.sqrt((row * row).sum().item())
-            rows.append(row / length if normalize and length > 0 else row)
+        rows = [self._vector(row, normalize, dimensions) for row in self._results("embed", requests)]
         if not several:
             return rows[0]
-        return _wick.stack(rows) if rows else _wick.zeros((0, dimensions or width))
+        return _wick.stack(rows) if rows else _wick.zeros((0, width))
+
+    def _width(self, dimensions: int | None) -> int:
+        """How many numbers a vector has of which these are kept."""
+        width: int = self.info["width"]
+        if dimensions is not None and not 1 <= dimensions <= width:
+            raise ValueError(f"embed: dimensions={dimensions}: the vectors have {width} numbers")
+        return dimensions or width
+
+    def _vector(self, row: Tensor, normalize: bool, dimensions: int | None) -> Tensor:
+        if dimensions is not None:
+            row = row[:dimensions]
+        length = math.sqrt((row * row).sum().item())
+        return row / length if normalize and length > 0 else row
 
     def encode(self, sentences: str | Sequence[str], *, prompt_name: str | None = None, prompt: str | None = None,
                normalize_embeddings: bool = True, truncate_dim: int | None = None) -> Any:
@@ -599,11 +605,16 @@ class Model:
         for first in range(0, len(requests), _AT_ONCE):
             streams = [_wick._submit(self._model, dict(request)) for request in requests[first:first + _AT_ONCE]]
             for stream in streams:
-                while (event := stream.next()) is not None:
-                    if event[0] == "finish":
-                        if event[8] is None:
-                            raise ValueError(f"{name}: the model was closed before the text was read")
-                        yield event[8]
+                yield self._result(name, stream)
+
+    def _result(self, name: str, stream: _wick._EventStream) -> Tensor:
+        found: Tensor | None = None
+        while (event := stream.next()) is not None:
+            if event[0] == "finish":
+                found = event[8]
+        if found is None:
+            raise ValueError(f"{name}: the model was closed before the text was read")
+        return found
 
     def add_adapter(self, name: str, path: str | os.PathLike[str], *, scale: float = 1.0) -> None:
         """Adds a low-rank adapter (LoRA), a GGUF file or a PEFT folder, under a name that requests may give as `adapters`.

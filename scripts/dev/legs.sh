@@ -82,6 +82,16 @@ against_clients() {
   "$python" tests/programs/check_clients --python "$other" build/dev/apps
 }
 
+# The leg ray: the Python package on a cluster of Ray.
+against_ray() {
+  need_python python-ray pypi-ray
+  need_python python-bindings pypi-bindings
+  build dev wick_python || return 1
+  local python=build/python-ray/bin/python
+  [[ -x $python ]] || python=python3
+  "$python" tests/programs/check_ray "$(command -v "$python")" "$root/build/dev/python"
+}
+
 # The leg web: the chat page in a browser.
 against_browser() {
   need_python python-browser pypi-browser
