@@ -70,7 +70,7 @@ void check(const HttpRequest& request, const wick::server::RequestParser& parser
 const wick::server::Router& router() {
   static wick::server::Access access({.keys = {"secret"}});
   static const wick::server::Router only = [] {
-    wick::server::Router made(access, "*");
+    wick::server::Router made(access, wick::server::BrowserAccess({.origins = {"*"}}));
     const auto answer = [](HttpRequest&, const wick::server::Exchange&) {};
     made.add("POST", "/v1/completions", wick::server::Dialect::openai, answer);
     made.add("GET", "/v1/jobs/{id}/stream", wick::server::Dialect::fleet, answer);
