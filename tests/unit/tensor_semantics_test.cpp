@@ -296,6 +296,35 @@ TEST(Reduce, LogSumExpNeitherOverflowsNorUnderflows) {
   EXPECT_THAT(t.log_sum_exp({0, 1}).to_vector<double>(), ElementsAre(1000, 999, 1001));
 }
 
+TEST(Reduce, OfNothing) {
+  const Tensor empty = Tensor::zeros({2, 0}, DType::f64, kCpu);
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_THAT(empty.log_sum_exp(1).to_vector<double>(), ElementsAre(-infinity, -infinity));
+  EXPECT_TRUE(std::isnan(empty.var(1).to_vector<double>()[0]));
+  EXPECT_TRUE(std::isnan(empty.std_keepdim(1).to_vector<double>()[1]));
+}
+
+TEST(Reduce, ResultsShareNoMemoryWithTheOperand) {
+  const Tensor t = count({1, 3});
+  for (const Tensor& result : {t.prod(0), t.prod_keepdim(0), t.sum(0), t.max(0), t.cumprod(0), t.mean_keepdim(0)}) {
+    EXPECT_NE(result.storage(), t.storage());
+  }
+}
+
+TEST(Elementwise, NumbersKeepTheSignOfZeros) {
+  const Tensor zeros = Tensor::of<double>({0.0, -0.0}, kCpu);
+  for (const Tensor& result : {zeros * 0.5, 0.5 * zeros, zeros - 0.0, zeros.round(), round_even(zeros)}) {
+    EXPECT_FALSE(std::signbit(result.to_vector<double>()[0]));
+    EXPECT_TRUE(std::signbit(result.to_vector<double>()[1]));
+  }
+}
+
+TEST(Elementwise, HalvesAreRoundedToTheEvenNeighbour) {
+  const Tensor t = Tensor::of<double>({0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 0.3, -0.7}, kCpu);
+  EXPECT_THAT(round_even(t).to_vector<double>(), ElementsAre(0, 2, 2, 0, -2, -2, 0, -1));
+  EXPECT_THAT(round_even(Tensor::of<int32_t>({5, -3}, kCpu)).to_vector<int32_t>(), ElementsAre(5, -3));
+}
+
 TEST(Reduce, OverNoDimensionNothingChanges) {
   const Tensor t = count({2, 3});
   EXPECT_EQ(t.sum({}).to_vector<float>(), t.to_vector<float>());

@@ -46,7 +46,8 @@ Tensor product(std::string_view name, const Tensor& x, const Dims& dims, bool ke
   if (count == 0) return Tensor::ones(shape, x.dtype(), x.device());
   left.push_back(count);
   const Tensor rows = widened(x, name).permute(order).reshape(Shape{std::span<const int64_t>(left)});
-  return product_of_last(rows).reshape(shape).to_dtype(x.dtype());
+  const Tensor result = product_of_last(rows).reshape(shape).to_dtype(x.dtype());
+  return count == 1 ? result.copy() : result;  // no view of x
 }
 
 }  // namespace

@@ -149,7 +149,7 @@ Tensor variance(std::string_view name, const Tensor& x, const Dims& dims, bool k
   for (const int dim : resolved) count *= x.shape()[dim];
   const Tensor squares = (x - x.mean_keepdim(dims)).sqr();
   const Tensor sum = keep ? squares.sum_keepdim(dims) : squares.sum(dims);
-  return sum / static_cast<double>(count - 1);
+  return sum / static_cast<double>(std::max<int64_t>(count - 1, 0));
 }
 
 }  // namespace
@@ -238,6 +238,7 @@ Tensor Tensor::log_sum_exp(const Dims& dims) const {
   check_assigned("log_sum_exp", *this);
   const std::vector<int> resolved = dims.resolve(shape(), "log_sum_exp");
   if (!is_float(dtype())) fail(ErrorCode::unsupported, "log_sum_exp: not defined for {}: {}", describe(), kFloatsOnly);
+  if (elements() == 0) return sum(dims).log();  // nothing has a largest element
   const Tensor largest = detach().max_keepdim(dims);
   // Where the largest is infinite, the difference is not a number; there nothing is subtracted.
   const Tensor finite = largest.abs().lt(std::numeric_limits<double>::infinity());

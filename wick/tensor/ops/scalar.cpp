@@ -41,7 +41,7 @@ Tensor operator-(const Tensor& lhs, double rhs) {
 
 Tensor operator*(const Tensor& lhs, double rhs) {
   check_assigned("mul", {{"lhs", lhs}});
-  return affine_would_round(lhs, rhs) ? lhs.mul(scalar_like(lhs, rhs)) : lhs.affine(rhs, 0);
+  return affine_would_round(lhs, rhs) ? lhs.mul(scalar_like(lhs, rhs)) : lhs.affine(rhs, -0.0);  // -0.0 keeps the sign of zeros
 }
 
 // x / c is not x · (1 / c) in the last place.

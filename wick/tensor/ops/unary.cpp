@@ -246,6 +246,14 @@ Tensor Tensor::log2() const { return of_kind(UnaryKind::log2, *this); }
 Tensor Tensor::log10() const { return of_kind(UnaryKind::log10, *this); }
 Tensor Tensor::log1p() const { return of_kind(UnaryKind::log1p, *this); }
 
+// Where x lies halfway, twice the nearest of x / 2.
+Tensor round_even(const Tensor& x) {
+  check_assigned("round_even", x);
+  if (!is_float(x.dtype()) || x.elements() == 0) return x.round();
+  const Tensor is_half = (x - x.trunc()).abs().eq(0.5);
+  return is_half.where_cond((x * 0.5).round() * 2.0, x.round());
+}
+
 Tensor Tensor::round_to(int decimals) const {
   const double unit = std::pow(10.0, decimals);
   return (*this * unit).round() * (1 / unit);

@@ -9,4 +9,7 @@ namespace [[gnu::visibility("default")]] wick {
 // truncated toward zero and saturated, floor, ceil, round and trunc change nothing; the others leave the integers (unsupported).
 [[nodiscard]] Tensor unary(const UnaryParams& params, const Tensor& x);
 
+// To the nearest whole number, halves to the even one (IEEE 754's roundTiesToEven), where Tensor::round rounds halves away from zero.
+[[nodiscard]] Tensor round_even(const Tensor& x);
+
 }  // namespace wick
