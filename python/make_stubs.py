@@ -15,6 +15,7 @@ import collections.abc
 import os
 import typing
 import wick._wick
+from wick._results import ValuesAndIndices
 
 # What operators and functions take beside tensors: numbers, NumPy's arrays, and whatever has DLPack or a buffer.
 TensorLike: typing.TypeAlias = "Tensor | builtins.float | typing.Any"

@@ -307,7 +307,9 @@ wick::Dims dims_of(nb::handle object, const Tensor& x, const char* function) {
   if (object.is_none()) {
     for (int dim = 0; dim < x.rank(); ++dim) dims.push_back(dim);
   } else {
-    for (const int64_t dim : integers_of(object, function)) dims.push_back(dim_value(dim, function));
+    for (const int64_t dim : integers_of(object, function)) {
+      if (x.rank() > 0 || (dim != 0 && dim != -1)) dims.push_back(dim_value(dim, function));  // a scalar is a row of one, as in PyTorch
+    }
   }
   return wick::Dims(std::move(dims));
 }
@@ -320,7 +322,8 @@ Tensor as_kind(const Array& x, Kind kind) {
 
 Array convert(const Array& x, Kind kind) {
   if (x.kind() == kind) return x;
-  return unlocked([&] { return Array{as_kind(x, kind), kind.boolean}; });
+  const bool shares = x.boolean && kind.dtype == DType::u8;  // bool is kept as u8
+  return unlocked([&] { return Array{shares ? x.t.copy() : as_kind(x, kind), kind.boolean}; });
 }
 
 Kind promote(Kind lhs, Kind rhs) {

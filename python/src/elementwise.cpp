@@ -7,6 +7,7 @@
 
 #include "array.h"
 #include "wick/nn/activation.h"
+#include "wick/tensor/ops/unary.h"
 
 namespace wick_python {
 namespace {
@@ -73,19 +74,13 @@ Array clamp(const Array& self, nb::handle low, nb::handle high) {
   return result;
 }
 
-// Halves to the even neighbour: where x lies halfway, twice the nearest of x / 2.
-Tensor round_even(const Tensor& x) {
-  if (!wick::is_float(x.dtype()) || x.elements() == 0) return x.round();
-  const Tensor is_half = (x - x.trunc()).abs().eq(0.5);
-  return is_half.where_cond((x * 0.5).round() * 2.0, x.round());
-}
-
 Array round_to(const Array& self, int decimals) {
   return unlocked([&] {
-    if (decimals == 0 || !wick::is_float(self.t.dtype())) return Array{decimals == 0 ? round_even(self.t) : self.t.round_to(decimals)};
+    if (decimals == 0 || !wick::is_float(self.t.dtype()))
+      return Array{decimals == 0 ? wick::round_even(self.t) : self.t.round_to(decimals)};
     const double scale = std::pow(10.0, std::abs(decimals));
-    if (decimals > 0) return Array{round_even(self.t * scale) / scale};
-    return Array{round_even(self.t / scale) * scale};
+    if (decimals > 0) return Array{wick::round_even(self.t * scale) / scale};
+    return Array{wick::round_even(self.t / scale) * scale};
   });
 }
 
@@ -160,7 +155,7 @@ void bind_elementwise(nb::class_<Array>& tensor) {
   bind_float_functions(tensor);
   tensor.def("neg", &call<&Tensor::neg>)
       .def("abs", &call_view<&Tensor::abs>)
-      .def("sign", &call<&Tensor::sign>)
+      .def("sign", [](const Array& self) { return self.boolean ? Array{self.t.copy(), true} : call<&Tensor::sign>(self); })
       .def("floor", &call<&Tensor::floor>)
       .def("ceil", &call<&Tensor::ceil>)
       .def("round", &round_to, nb::arg("decimals") = 0, "Halves to the even neighbour.")
@@ -185,7 +180,7 @@ void bind_elementwise(nb::class_<Array>& tensor) {
            nb::sig("def clip(self, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor"))
       .def("nan_to_num", &nan_to_num, nb::arg("nan") = 0.0, nb::arg("posinf") = nb::none(), nb::arg("neginf") = nb::none(),
            "NaN becomes nan; infinities become posinf and neginf, by default the dtype's largest numbers.")
-      .def("square", &call<&Tensor::sqr>)
+      .def("square", [](const Array& self) { return call<&Tensor::sqr>(self.boolean ? convert(self, {DType::i64}) : self); })
       .def("reciprocal", &of_floats<&Tensor::recip>)
       .def("fmod", &with_tensor<static_cast<Binary>(&Tensor::fmod)>, nb::arg("other"),
            nb::sig("def fmod(self, other: TensorLike) -> Tensor"))
@@ -211,9 +206,12 @@ void bind_elementwise(nb::class_<Array>& tensor) {
       .def(
           "masked_fill",
           [](const Array& self, const Array& mask, double value) {
-            return unlocked([&] { return Array{self.t.masked_fill(mask.t, value), self.boolean}; });
+            return unlocked([&] {
+              const Tensor x = self.t.broadcast_to(wick::broadcast_shapes(self.t.shape(), mask.t.shape(), "masked_fill"));
+              return Array{x.masked_fill(mask.t, self.boolean ? value != 0 : value), self.boolean};
+            });
           },
-          nb::arg("mask"), nb::arg("value"), "A copy with value where the mask is not 0.");
+          nb::arg("mask"), nb::arg("value"), "A copy with value where the mask is not 0; both are broadcast.");
 }
 
 }  // namespace wick_python

@@ -2,6 +2,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "array.h"
@@ -87,25 +88,59 @@ Array variance(const Array& self, nb::handle dim, bool keepdim, int64_t correcti
     const Tensor total = keepdim ? centred.sqr().sum_keepdim(dims) : centred.sqr().sum(dims);
     int64_t count = 1;
     for (const int d : dims.resolve(x.shape(), "var")) count *= x.shape()[d];
-    const Tensor result = total / static_cast<double>(count - correction);
+    const Tensor result = total / static_cast<double>(std::max<int64_t>(count - correction, 0));
     return Array{root ? wick::root_of_squares(result) : result};
   });
 }
 
-std::pair<Array, Array> values_and_indices(std::pair<Tensor, Tensor> pair, bool boolean) {
+std::pair<Array, Array> pair_of(std::pair<Tensor, Tensor> pair, bool boolean) {
   return {Array{std::move(pair.first), boolean}, Array{pair.second.to_dtype(DType::i64)}};
 }
 
-nb::object extreme(const Array& self, nb::handle dim, bool keepdim, bool largest) {
-  if (largest) return nb::cast(reduce<&Tensor::max, &Tensor::max_keepdim, Result::same>(self, dim, keepdim));
-  return nb::cast(reduce<&Tensor::min, &Tensor::min_keepdim, Result::same>(self, dim, keepdim));
+// ValuesAndIndices of what the function returns, which runs unlocked.
+template <class Function>
+nb::object values_and_indices(const Array& self, Function function) {
+  std::pair<Array, Array> pair = unlocked([&] { return pair_of(function(), self.boolean); });
+  return nb::module_::import_("wick._results").attr("ValuesAndIndices")(std::move(pair.first), std::move(pair.second));
+}
+
+// The gradient flows to the element that the index names, as in PyTorch; that of several dimensions to all that are largest.
+nb::object extreme_of_dim(const Array& self, int dim, bool keepdim, bool largest) {
+  return values_and_indices(self, [&] {
+    const Tensor index = largest ? self.t.argmax_keepdim(dim) : self.t.argmin_keepdim(dim);
+    const Tensor value = self.t.gather(index, dim);
+    return keepdim ? std::pair(value, index) : std::pair(value.squeeze(dim), index.squeeze(dim));
+  });
+}
+
+Array extreme(const Array& self, nb::handle dim, bool keepdim, bool largest) {
+  if (largest) return reduce<&Tensor::max, &Tensor::max_keepdim, Result::same>(self, dim, keepdim);
+  return reduce<&Tensor::min, &Tensor::min_keepdim, Result::same>(self, dim, keepdim);
+}
+
+// A scalar is a row of one element, as in PyTorch.
+template <auto kMethod>
+Array over_a_row(const Array& self, int dim) {
+  return unlocked([&] {
+    if (self.t.rank() > 0) return Array{(self.t.*kMethod)(dim)};
+    return Array{(self.t.unsqueeze(0).*kMethod)(dim).reshape({})};
+  });
+}
+
+// The larger, or the smaller, of each two elements.
+Array with_larger(const Array& self, const Array& other, bool larger) {
+  return unlocked([&] {
+    const Kind kind = promote(self.kind(), other.kind());
+    const Tensor x = as_kind(self, kind), y = as_kind(other, kind);
+    return Array{larger ? x.maximum(y) : x.minimum(y), kind.boolean};
+  });
 }
 
 Array log_sum_exp(const Array& self, nb::handle dim, bool keepdim) {
   const wick::Dims dims = dims_of(dim, self.t, "log_sum_exp");
   return unlocked([&] {
-    const Tensor result = self.t.log_sum_exp(dims);
-    return Array{keepdim ? result.reshape(self.t.max_keepdim(dims).shape()) : result};
+    const Tensor x = operand(self, Result::floats).t, result = x.log_sum_exp(dims);
+    return Array{keepdim ? result.reshape(x.sum_keepdim(dims).shape()) : result};
   });
 }
 
@@ -153,16 +188,24 @@ Array running(const Array& self, std::optional<int> dim, nb::handle dtype, std::
              return function(self, dim, true, nb::none()); },                                                                   \
            nb::arg("dim"), nb::sig("def " #name "_keepdim(self, dim: int | collections.abc.Sequence[int]) -> Tensor"))          \
       .def(#name "_all", [](const Array& self) { return function(self, nb::none(), false, nb::none()); })
-// max and amax: PyTorch's second name, without the arguments of NumPy's.
-#define WICK_EXTREME(name, is_largest)                                                                                              \
-  tensor.def(#name, [](const Array& self, nb::handle dim, nb::handle keepdim, nb::handle axis, nb::handle keepdims, nb::handle out) { \
+// max: with a dimension as in PyTorch, values and indices; with several, or NumPy's arguments, or none, values alone, as amax.
+#define WICK_EXTREME(name, larger, is_largest)                                                                                      \
+  tensor.def(#name, [](const Array& self, nb::handle dim, bool keepdim) {                                                           \
+           if (!PyIndex_Check(dim.ptr()) || nb::isinstance<Array>(dim)) throw nb::next_overload();                                  \
+           return extreme_of_dim(self, nb::cast<int>(dim), keepdim, is_largest);                                                   \
+         }, nb::arg("dim"), nb::arg("keepdim") = false,                                                                             \
+         nb::sig("def " #name "(self, dim: int, keepdim: bool = False) -> ValuesAndIndices"),                                       \
+         "Of one dimension, also where they are: the first of equal ones.")                                                         \
+      .def(#name, [](const Array& self, const Array& other) { return with_larger(self, other, is_largest); }, nb::arg("other"),     \
+           "As " #larger ".")                                                                                                       \
+      .def(#name, [](const Array& self, nb::handle dim, nb::handle keepdim, nb::handle axis, nb::handle keepdims, nb::handle out) { \
            const ReduceArguments arguments(dim, keepdim, axis, keepdims, out, #name);                                               \
            return extreme(self, arguments.dim, arguments.keep, is_largest);                                                         \
          }, nb::arg("dim") = nb::none(), nb::arg("keepdim") = false, nb::kw_only(), nb::arg("axis") = nb::none(),                   \
          nb::arg("keepdims") = nb::none(), nb::arg("out") = nb::none(),                                                             \
-         nb::sig("def " #name "(self, dim: int | collections.abc.Sequence[int] | None = None, keepdim: bool = False, *, "           \
+         nb::sig("def " #name "(self, dim: collections.abc.Sequence[int] | None = None, keepdim: bool = False, *, "                 \
                  "axis: int | collections.abc.Sequence[int] | None = None, keepdims: bool | None = None, out: None = None) "        \
-                 "-> Tensor"))                                                                                                      \
+                 "-> Tensor"), "Values alone, with NumPy's axis as well.")                                                          \
       .def("a" #name, [](const Array& self, nb::handle dim, bool keepdim) { return extreme(self, dim, keepdim, is_largest); },      \
            nb::arg("dim") = nb::none(), nb::arg("keepdim") = false,                                                                 \
            nb::sig("def a" #name "(self, dim: int | collections.abc.Sequence[int] | None = None, keepdim: bool = False) -> Tensor"))
@@ -173,9 +216,10 @@ void bind_order(nb::class_<Array>& tensor) {
       .def(
           "sort",
           [](const Array& self, int dim, bool descending) {
-            return unlocked([&] { return values_and_indices(self.t.sort(dim, descending), self.boolean); });
+            return values_and_indices(self, [&] { return self.t.sort(dim, descending); });
           },
-          nb::arg("dim") = -1, nb::arg("descending") = false, "(values, indices i64); stable, NaN counts as largest.")
+          nb::arg("dim") = -1, nb::arg("descending") = false,
+          nb::sig("def sort(self, dim: int = -1, descending: bool = False) -> ValuesAndIndices"), "Stable; NaN counts as largest.")
       .def(
           "argsort",
           [](const Array& self, int dim, bool descending) {
@@ -185,18 +229,18 @@ void bind_order(nb::class_<Array>& tensor) {
       .def(
           "topk",
           [](const Array& self, int64_t k, int dim, bool largest) {
-            return unlocked([&] { return values_and_indices(self.t.topk(k, dim, largest), self.boolean); });
+            return values_and_indices(self, [&] { return self.t.topk(k, dim, largest); });
           },
-          nb::arg("k"), nb::arg("dim") = -1, nb::arg("largest") = true, "(values, indices i64) of the k largest, in order.")
+          nb::arg("k"), nb::arg("dim") = -1, nb::arg("largest") = true,
+          nb::sig("def topk(self, k: int, dim: int = -1, largest: bool = True) -> ValuesAndIndices"), "The k largest, in order.")
       .def(
-          "median",
-          [](const Array& self, int dim) { return unlocked([&] { return values_and_indices(self.t.median(dim), self.boolean); }); },
-          nb::arg("dim") = -1, "(values, indices i64); the smaller of the two in the middle.")
+          "median", [](const Array& self, int dim) { return values_and_indices(self, [&] { return self.t.median(dim); }); },
+          nb::arg("dim") = -1, nb::sig("def median(self, dim: int = -1) -> ValuesAndIndices"), "The smaller of the two in the middle.")
       .def(
           "unique", [](const Array& self) { return unlocked([&] { return Array{self.t.unique(), self.boolean}; }); },
           "The different elements, in ascending order.")
       .def("unique_with_counts",
-           [](const Array& self) { return unlocked([&] { return values_and_indices(self.t.unique_with_counts(), self.boolean); }); })
+           [](const Array& self) { return unlocked([&] { return pair_of(self.t.unique_with_counts(), self.boolean); }); })
       .def(
           "nonzero", [](const Array& self) { return unlocked([&] { return Array{self.t.nonzero().to_dtype(DType::i64)}; }); },
           "[n, rank] i64: where the elements are that are not 0.");
@@ -213,8 +257,8 @@ void bind_reductions(nb::class_<Array>& tensor) {
   WICK_REDUCTION(any, (reduce_as<static_cast<Reduce>(&Tensor::any), &Tensor::any_keepdim, Result::boolean>),
                  "Whether an element is not 0.");
   WICK_REDUCTION(all, (reduce_as<static_cast<Reduce>(&Tensor::all), &Tensor::all_keepdim, Result::boolean>), "Whether no element is 0.");
-  WICK_EXTREME(max, true);
-  WICK_EXTREME(min, false);
+  WICK_EXTREME(max, maximum, true);
+  WICK_EXTREME(min, minimum, false);
   tensor
       .def(
           "var",
@@ -257,10 +301,8 @@ void bind_reductions(nb::class_<Array>& tensor) {
                "-> Tensor"),
            "Of bool and integers i64, of u32 u32.")
       .def(
-          "softmax", [](const Array& self, int dim) { return unlocked([&] { return Array{self.t.softmax(dim)}; }); }, nb::arg("dim") = -1)
-      .def(
-          "log_softmax", [](const Array& self, int dim) { return unlocked([&] { return Array{self.t.log_softmax(dim)}; }); },
-          nb::arg("dim") = -1);
+          "softmax", [](const Array& self, int dim) { return over_a_row<&Tensor::softmax>(self, dim); }, nb::arg("dim") = -1)
+      .def("log_softmax", [](const Array& self, int dim) { return over_a_row<&Tensor::log_softmax>(self, dim); }, nb::arg("dim") = -1);
   bind_order(tensor);
 }
 

@@ -196,8 +196,13 @@ void bind_shapes(nb::class_<Array>& tensor) {
           [](const Array& self, int dim, int64_t start, int64_t length) { return as_same(self, self.t.narrow(dim, start, length)); },
           nb::arg("dim"), nb::arg("start"), nb::arg("length"))
       .def(
-          "flip", [](const Array& self, nb::handle dims) { return as_same(self, self.t.flip(dims_of(dims, self.t, "flip"))); },
-          nb::arg("dims") = nb::none(), nb::sig("def flip(self, dims: int | collections.abc.Sequence[int] | None = None) -> Tensor"))
+          "flip",
+          [](const Array& self, nb::handle dims) {
+            const wick::Dims over = dims_of(dims, self.t, "flip");
+            return unlocked([&] { return as_same(self, self.t.flip(over).copy()); });
+          },
+          nb::arg("dims") = nb::none(), nb::sig("def flip(self, dims: int | collections.abc.Sequence[int] | None = None) -> Tensor"),
+          "A copy, as in PyTorch.")
       .def(
           "unfold", [](const Array& self, int dim, int64_t size, int64_t step) { return as_same(self, self.t.unfold(dim, size, step)); },
           nb::arg("dim"), nb::arg("size"), nb::arg("step"))
@@ -280,7 +285,12 @@ void bind_copies(nb::class_<Array>& tensor) {
            "Each slice so many times; without a dimension, each element.")
       .def(
           "roll",
-          [](const Array& self, int64_t shift, int dim) { return unlocked([&] { return as_same(self, self.t.roll(shift, dim)); }); },
+          [](const Array& self, int64_t shift, int dim) {
+            return unlocked([&] {
+              const Tensor rolled = self.t.roll(shift, dim);
+              return as_same(self, rolled.storage() == self.t.storage() ? rolled.copy() : rolled);
+            });
+          },
           nb::arg("shift"), nb::arg("dim"))
       .def(
           "pad_with_zeros",
@@ -352,7 +362,7 @@ void bind_by_index(nb::class_<Array>& tensor) {
           "fill_",
           [](nb::handle self, double value) {
             const Array& array = nb::cast<const Array&>(self);
-            unlocked([&] { array.t.const_set(value); });
+            unlocked([&] { array.t.const_set(array.boolean ? value != 0 : value); });
             return nb::borrow(self);
           },
           nb::arg("value"), nb::sig("def fill_(self, value: float) -> Tensor"), "Every element becomes value, in place.");

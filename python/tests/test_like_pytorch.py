@@ -57,6 +57,70 @@ def test_rounding_clamping_and_division():
     same(wick.tensor(X).gelu("tanh"), jax.nn.gelu(X, approximate=True))
 
 
+def test_the_largest_of_a_dimension_come_with_their_places():
+    x = wick.tensor(X)
+    values, places = x.max(1)
+    np.testing.assert_array_equal(values.numpy(), X.max(1))
+    np.testing.assert_array_equal(places.numpy(), X.argmax(1))
+    least = x.min(dim=-1, keepdim=True)
+    np.testing.assert_array_equal(least.values.numpy(), X.min(-1, keepdims=True))
+    np.testing.assert_array_equal(least.indices.numpy(), X.argmin(-1)[..., None])
+    for only in (x.max((0, 2)), x.amax((0, 2)), x.max(axis=(0, 2))):
+        np.testing.assert_array_equal(only.numpy(), X.max((0, 2)))
+    np.testing.assert_array_equal(x.max(axis=1).numpy(), X.max(1))
+    np.testing.assert_array_equal(x.max(x * 2).numpy(), np.maximum(X, X * 2))
+    np.testing.assert_array_equal(np.max(x, axis=1), X.max(1))
+    assert x.max().item() == X.max() and x.sort(0).indices.shape == x.topk(1, 0).values.shape[:0] + (2, 3, 4)
+    v = wick.Var(np.array([[1.0, 3.0, 3.0]]))
+    v.max(1).values.sum().backward()
+    np.testing.assert_array_equal(v.grad.numpy(), [[0, 1, 0]])
+
+
+def test_what_is_no_view_in_pytorch_has_memory_of_its_own():
+    for make in (lambda x: x.flip(0), lambda x: x.roll(0, 0), lambda x: x.roll(3, 0), lambda x: x[:1].prod(0), lambda x: x.rot90(),
+                 lambda x: (x > 0).to("u8"), lambda x: x.sign(), lambda x: x[:1].sum(0), lambda x: x[:1].amax(0), lambda x: x[:1].cumsum(0)):
+        x = wick.tensor(np.arange(9, dtype=np.int64).reshape(3, 3))
+        made = make(x)
+        before = x.clone()
+        made.fill_(77)
+        assert (x == before).all()
+    mask = wick.tensor([True, False])
+    mask.to("u8").fill_(3)
+    assert mask.tolist() == [True, False]
+
+
+def test_bool_stays_bool_or_becomes_i64():
+    x = wick.tensor([True, False])
+    assert x.sign().dtype == x.sgn().dtype == wick.bool_ and x.square().dtype == wick.i64
+    assert x.masked_fill(x, 0.5).tolist() == [True, False] and x.masked_fill(~x, -2).tolist() == [True, True]
+    x.fill_(-2)
+    assert x.tolist() == [True, True] and x.sum().item() == 2
+
+
+def test_empty_and_scalar_tensors():
+    empty = wick.zeros(2, 0)
+    assert np.isnan(empty.std(1).numpy()).all() and np.isnan(empty.var(1, correction=0).numpy()).all() and np.isnan(wick.zeros(0).var().item())
+    np.testing.assert_array_equal(empty.logsumexp(1).numpy(), [-np.inf, -np.inf])
+    same(wick.tensor([1, 2, 3]).logsumexp(0), np.log(np.exp([1.0, 2, 3]).sum()))
+    one = wick.tensor(2.5)
+    assert one.softmax(0).item() == 1 and one.log_softmax(-1).item() == 0 and one.sum(0).item() == one.mean(-1).item() == one.amax(0).item() == 2.5
+    with pytest.raises(wick.IndexOutOfRangeError):
+        one.sum(1)
+    spread = wick.tensor([1.0]).masked_fill(wick.tensor([[True, False], [False, True]]), 7)
+    assert spread.tolist() == [[7, 1], [1, 7]]
+
+
+def test_signs_of_zeros_and_infinite_sides():
+    zeros = wick.tensor([0.0, -0.0])
+    for x in (zeros * 0.5, zeros.round(), zeros - 0.0, zeros * zeros.new_tensor([1.0, 1.0])):
+        assert np.signbit(x.numpy()).tolist() == [False, True]
+    assert np.signbit((zeros * -2.0).numpy()).tolist() == [True, False] and np.signbit(wick.tensor([-0.4]).round().numpy()).all()
+    assert wick.tensor([np.inf, np.nan, -np.inf]).hypot(wick.tensor([np.nan, np.inf, 1.0])).tolist() == [np.inf] * 3
+    v = wick.Var(np.array([0.25, 0.5]))
+    v.logit().sum().backward()
+    same(v.grad, [1 / (0.25 * 0.75), 4])
+
+
 def test_gradients_are_zero_where_norms_and_deviations_are():
     for function in (lambda v: v.norm(), lambda v: v.norm(2.0, 1).sum(), lambda v: v.std(), lambda v: v.std(1).sum(),
                      lambda v: v.std(1, correction=0).sum()):

@@ -254,7 +254,7 @@ def rad2deg(x: Tensor) -> Tensor:
 def logit(x: Tensor, eps: float | None = None) -> Tensor:
     """log(x / (1 - x)); with eps, x is clamped to [eps, 1 - eps] first."""
     x = _as_float(x) if eps is None else _as_float(x).clamp(eps, 1 - eps)
-    made: Tensor = (x / (1 - x)).log()
+    made: Tensor = x.log() - (-x).log1p()
     return made
 
 
@@ -279,8 +279,7 @@ def hypot(x: Tensor, other: Tensor) -> Tensor:
     a, b = _paired(_as_float(x), other)
     large, small = a.abs().maximum(b.abs()), a.abs().minimum(b.abs())
     ratio = (large == 0).logical_or(large.isinf()).where(_wick.zeros_like(large), small / large)
-    made: Tensor = large * (ratio * ratio + 1).sqrt()
-    return made
+    return a.isinf().logical_or(b.isinf()).where(_wick.full(large.shape, math.inf, large.dtype, large.device), large * (ratio * ratio + 1).sqrt())
 
 
 def signbit(x: Tensor) -> Tensor:

@@ -71,7 +71,7 @@ def diff(x: Tensor, /, *, axis: builtins.int = -1, n: builtins.int = 1, prepend:
 
 
 def max(x: Tensor, /, *, axis: Axis = None, keepdims: builtins.bool = False) -> Tensor:
-    return x.max(axes_of(axis, x.ndim), keepdims)
+    return x.amax(axes_of(axis, x.ndim), keepdims)
 
 
 def mean(x: Tensor, /, *, axis: Axis = None, keepdims: builtins.bool = False) -> Tensor:
@@ -79,7 +79,7 @@ def mean(x: Tensor, /, *, axis: Axis = None, keepdims: builtins.bool = False) ->
 
 
 def min(x: Tensor, /, *, axis: Axis = None, keepdims: builtins.bool = False) -> Tensor:
-    return x.min(axes_of(axis, x.ndim), keepdims)
+    return x.amin(axes_of(axis, x.ndim), keepdims)
 
 
 def prod(x: Tensor, /, *, axis: Axis = None, dtype: DTypeLike | None = None, keepdims: builtins.bool = False) -> Tensor:

@@ -205,16 +205,16 @@ def vector_norm(x: Tensor, /, *, axis: Axis = None, keepdims: builtins.bool = Fa
     axes = axes_of(axis, x.ndim)
     size = _abs(x)
     if ord == math.inf:
-        return size.max(axes, keepdims)
+        return size.amax(axes, keepdims)
     if ord == -math.inf:
-        return size.min(axes, keepdims)
+        return size.amin(axes, keepdims)
     if ord == 0:
         return (x != 0).to(x.dtype).sum(axes, keepdims)
     if ord == 1:
         return size.sum(axes, keepdims)
     if ord == 2:
         # Of quotients, whose squares do not overflow.
-        most = size.max(axes, True) if size.size else size.sum(axes, True)
+        most = size.amax(axes, True) if size.size else size.sum(axes, True)
         divisor = _maximum(most, _wick.full((), finfo(x.dtype).smallest_normal, dtype=x.dtype, device=x.device))
         finite = (divisor < math.inf).where(divisor, _wick.ones((), dtype=x.dtype, device=x.device))
         root = (size / finite).sqr().sum(axes, True).sqrt() * finite
@@ -229,10 +229,10 @@ def matrix_norm(x: Tensor, /, *, keepdims: builtins.bool = False, ord: builtins.
         made = vector_norm(x, axis=(-2, -1), keepdims=True)
     elif ord in (1, -1, math.inf, -math.inf):
         sums = _abs(x).sum(-2 if ord in (1, -1) else -1, True)
-        made = sums.max((-2, -1), True) if ord > 0 else sums.min((-2, -1), True)
+        made = sums.amax((-2, -1), True) if ord > 0 else sums.amin((-2, -1), True)
     elif ord in (2, -2, "nuc"):
         s = svdvals(x)
-        made = (s.sum(-1, True) if ord == "nuc" else s.max(-1, True) if ord == 2 else s.min(-1, True)).unsqueeze(-1)
+        made = (s.sum(-1, True) if ord == "nuc" else s.amax(-1, True) if ord == 2 else s.amin(-1, True)).unsqueeze(-1)
     else:
         raise ValueError(f"matrix_norm: ord must be 'fro', 'nuc', ±1, ±2 or ±infinity, not {ord!r}")
     return made if keepdims else made.reshape(x.shape[:-2])
