@@ -83,6 +83,14 @@ against_clients() {
 }
 
 # The leg ray: the Python package on a cluster of Ray.
+against_torch() {
+  need_python python-torch pypi-torch
+  need_python python-bindings pypi-bindings
+  build dev wick_python || return 1
+  local python=build/python-torch/bin/python
+  [[ -x $python ]] || python=python3
+  PYTHONPATH=$root/build/dev/python "$python" tests/programs/fuzz_torch
+}
 against_ray() {
   need_python python-ray pypi-ray
   need_python python-bindings pypi-bindings
