@@ -1,12 +1,104 @@
 #include "wick/engine/candidates.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
 namespace wick {
+
+// The steps of sampling, one row each.
+struct Candidates::Step {
+  using Uniform = std::function<double()>;
+
+  SamplingStep step;
+  std::string_view name;
+  std::array<std::string_view, 3> aliases;
+  // Both null: a step that is taken before there are candidates.
+  bool (*changes)(const SamplingParams& params);
+  void (*take)(Candidates& candidates, const SamplingParams& params, const Uniform& uniform);
+
+  static const std::array<Step, 9> kAll;
+  static const Step& row(SamplingStep step) {
+    return *std::find_if(kAll.begin(), kAll.end(), [&](const Step& each) { return each.step == step; });
+  }
+};
+
+constexpr std::array<Candidates::Step, 9> Candidates::Step::kAll = {{
+    {SamplingStep::penalties, "penalties", {}, nullptr, nullptr},
+    {SamplingStep::dry, "dry", {}, nullptr, nullptr},
+    {SamplingStep::top_n_sigma,
+     "top_n_sigma",
+     {},
+     [](const SamplingParams& params) { return params.top_n_sigma > 0; },
+     [](Candidates& candidates, const SamplingParams& params, const Uniform&) { candidates.top_n_sigma(params.top_n_sigma); }},
+    {SamplingStep::top_k,
+     "top_k",
+     {},
+     [](const SamplingParams& params) { return params.top_k > 0; },
+     [](Candidates& candidates, const SamplingParams& params, const Uniform&) { candidates.top_k(params.top_k); }},
+    {SamplingStep::typical_p,
+     "typ_p",
+     {"typical_p", "typical", "typ"},
+     [](const SamplingParams& params) { return params.typical_p < 1; },
+     [](Candidates& candidates, const SamplingParams& params, const Uniform&) { candidates.typical_p(params.typical_p); }},
+    {SamplingStep::top_p,
+     "top_p",
+     {"nucleus"},
+     [](const SamplingParams& params) { return params.top_p < 1; },
+     [](Candidates& candidates, const SamplingParams& params, const Uniform&) { candidates.top_p(params.top_p); }},
+    {SamplingStep::min_p,
+     "min_p",
+     {},
+     [](const SamplingParams& params) { return params.min_p > 0; },
+     [](Candidates& candidates, const SamplingParams& params, const Uniform&) { candidates.min_p(params.min_p); }},
+    {SamplingStep::xtc,
+     "xtc",
+     {},
+     [](const SamplingParams& params) { return params.xtc_probability > 0; },
+     [](Candidates& candidates, const SamplingParams& params, const Uniform& uniform) {
+       if (uniform() < static_cast<double>(params.xtc_probability)) candidates.exclude_top(params.xtc_threshold);
+     }},
+    {SamplingStep::temperature,
+     "temperature",
+     {"temp"},
+     [](const SamplingParams&) { return true; },
+     [](Candidates& candidates, const SamplingParams& params, const Uniform&) { candidates.divide_by(params.temperature); }},
+}};
+
+std::string_view to_string(SamplingStep step) noexcept { return Candidates::Step::row(step).name; }
+
+std::optional<SamplingStep> find_sampling_step(std::string_view name) noexcept {
+  std::string plain(name);
+  std::replace(plain.begin(), plain.end(), '-', '_');
+  for (const Candidates::Step& row : Candidates::Step::kAll) {
+    if (row.name == plain) return row.step;
+    for (const std::string_view alias : row.aliases) {
+      if (!alias.empty() && alias == plain) return row.step;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string sampling_step_names() {
+  std::string names;
+  for (const Candidates::Step& row : Candidates::Step::kAll) {
+    if (!names.empty()) names += &row == &Candidates::Step::kAll.back() ? " and " : ", ";
+    names += row.name;
+  }
+  return names;
+}
+
+bool Candidates::changes(SamplingStep step, const SamplingParams& params) {
+  const Step& row = Step::row(step);
+  return row.changes != nullptr && row.changes(params);
+}
+
+void Candidates::take(SamplingStep step, const SamplingParams& params, const std::function<double()>& uniform) {
+  if (changes(step, params)) Step::row(step).take(*this, params, uniform);
+}
 
 void Candidates::assign(std::span<const float> logits, std::span<const uint64_t> mask) {
   tokens_.clear();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -20,6 +21,12 @@ class Candidates {
   [[nodiscard]] int32_t best() const;
   // By falling probability, once a step has sorted them; equals by their number.
   [[nodiscard]] std::vector<int32_t> tokens() const;
+
+  // Whether take() does anything. Penalties and DRY need the logits of all tokens, and are taken before there are candidates.
+  [[nodiscard]] static bool changes(SamplingStep step, const SamplingParams& params);
+  // Takes a step with its parameters. `uniform` draws a number from 0 to below 1.
+  void take(SamplingStep step, const SamplingParams& params, const std::function<double()>& uniform);
+  struct Step;  // its row
 
   // The k most likely.
   void top_k(int64_t k);

@@ -23,5 +23,7 @@ struct ModelSampling {
 // "top_k;top_p;temperature", with commas too. Errors: invalid_argument that begins with `origin`, for names that are not known or come
 // twice.
 [[nodiscard]] std::vector<SamplingStep> parse_sampling_order(std::string_view text, std::string_view origin);
+// "15043+1.5,29871-100", also "15043=-1". Errors: invalid_argument that begins with `origin`.
+[[nodiscard]] std::vector<LogitBias> parse_logit_biases(std::string_view text, std::string_view origin);
 
 }  // namespace wick

@@ -78,6 +78,8 @@ void DryPenalty::apply(std::span<float> logits) const {
   }
 }
 
+std::vector<std::string> default_dry_breakers() { return {"\n", ":", "\"", "*"}; }
+
 std::vector<int32_t> tokens_with_any_of(const Tokenizer& tokenizer, std::span<const std::string> texts) {
   std::vector<int32_t> result;
   for (TokenId id = 0; id < tokenizer.vocab_size(); ++id) {

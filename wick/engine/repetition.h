@@ -55,6 +55,8 @@ class DryPenalty {
   std::vector<int32_t> text_;
 };
 
+// Those of llama.cpp: a line break, ':', '"' and '*'.
+[[nodiscard]] std::vector<std::string> default_dry_breakers();
 // The tokens whose text holds one of these: what SamplingParams::dry_breakers takes.
 [[nodiscard]] std::vector<int32_t> tokens_with_any_of(const Tokenizer& tokenizer, std::span<const std::string> texts);
 

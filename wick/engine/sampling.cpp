@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <random>
 #include <utility>
@@ -19,9 +20,13 @@
 namespace wick {
 namespace {
 
-void check_range(std::vector<ParameterViolation>& violations, const char* name, double value, double low, double high) {
-  if (value >= low && value <= high) return;  // false for NaN
-  violations.push_back({name, fmt::format("must be from {:g} to {:g}", low, high), fmt::format("{:g}", value)});
+template <class T>
+void check_range(std::vector<ParameterViolation>& violations, const SamplingParameter& row, T value) {
+  if (static_cast<double>(value) >= row.low && static_cast<double>(value) <= row.high) return;  // false for NaN
+  std::string range = row.high == SamplingParameter::kNoLimit ? fmt::format("must be {:g} or more", row.low)
+                                                              : fmt::format("must be from {:g} to {:g}", row.low, row.high);
+  if (!row.note.empty()) range += fmt::format(" ({})", row.note);
+  violations.push_back({std::string(row.name), std::move(range), fmt::format("{:g}", static_cast<double>(value))});
 }
 
 SamplingParams checked(const SamplingParams& params) {
@@ -76,26 +81,6 @@ size_t check_and_find_highest(std::span<const float> logits) {
   return static_cast<size_t>(std::find(logits.begin() + static_cast<std::ptrdiff_t>(chunk), logits.end(), best) - logits.begin());
 }
 
-struct StepName {
-  std::string_view name;
-  SamplingStep step;
-};
-// The first name of a step is its own.
-constexpr auto kStepNames = std::to_array<StepName>({{"penalties", SamplingStep::penalties},
-                                                     {"dry", SamplingStep::dry},
-                                                     {"top_n_sigma", SamplingStep::top_n_sigma},
-                                                     {"top_k", SamplingStep::top_k},
-                                                     {"typ_p", SamplingStep::typical_p},
-                                                     {"top_p", SamplingStep::top_p},
-                                                     {"min_p", SamplingStep::min_p},
-                                                     {"xtc", SamplingStep::xtc},
-                                                     {"temperature", SamplingStep::temperature},
-                                                     {"typical_p", SamplingStep::typical_p},
-                                                     {"typical", SamplingStep::typical_p},
-                                                     {"typ", SamplingStep::typical_p},
-                                                     {"temp", SamplingStep::temperature},
-                                                     {"nucleus", SamplingStep::top_p}});
-
 // By falling probability.
 std::vector<TokenProbability> sorted(std::vector<TokenProbability> distribution) {
   std::stable_sort(distribution.begin(), distribution.end(),
@@ -117,47 +102,18 @@ void fail_without_distribution() {
             "the model's logits are not numbers: its weights are damaged or its activations overflow");
 }
 
-std::string_view to_string(SamplingStep step) noexcept {
-  return std::find_if(kStepNames.begin(), kStepNames.end(), [&](const StepName& entry) { return entry.step == step; })->name;
-}
-
-std::optional<SamplingStep> find_sampling_step(std::string_view name) noexcept {
-  std::string plain(name);
-  std::replace(plain.begin(), plain.end(), '-', '_');
-  const auto found = std::find_if(kStepNames.begin(), kStepNames.end(), [&](const StepName& entry) { return entry.name == plain; });
-  return found == kStepNames.end() ? std::nullopt : std::optional(found->step);
-}
-
 std::vector<ParameterViolation> find_violations(const SamplingParams& params) {
   std::vector<ParameterViolation> violations;
-  check_range(violations, "temperature", params.temperature, 0, kMaxTemperature);
-  if (params.top_k < 0) violations.push_back({"top_k", "must be 0 (all tokens) or more", fmt::to_string(params.top_k)});
-  check_range(violations, "top_p", params.top_p, 0, 1);
-  check_range(violations, "min_p", params.min_p, 0, 1);
-  check_range(violations, "repetition_penalty", params.repetition_penalty, 0, 2);
-  check_range(violations, "presence_penalty", params.presence_penalty, -2, 2);
-  check_range(violations, "frequency_penalty", params.frequency_penalty, -2, 2);
-  if (params.penalty_window < -1) {
-    violations.push_back({"penalty_window", "must be -1 (all tokens), 0 (none) or more", fmt::to_string(params.penalty_window)});
+  for (const SamplingParameter& row : kSamplingParameters) {
+    row.visit(params, [&](auto value) { check_range(violations, row, value); });
   }
   for (const LogitBias& entry : params.logit_bias) {
     if (entry.token < 0) violations.push_back({"logit_bias", "must name tokens by their ids", fmt::to_string(entry.token)});
-    check_range(violations, "logit_bias", entry.bias, -100, 100);
+    if (!(std::abs(static_cast<double>(entry.bias)) <= kMaxLogitBias)) {
+      violations.push_back(
+          {"logit_bias", fmt::format("must be from {:g} to {:g}", -kMaxLogitBias, kMaxLogitBias), fmt::format("{:g}", entry.bias)});
+    }
   }
-  check_range(violations, "typical_p", params.typical_p, 0, 1);
-  check_range(violations, "top_n_sigma", params.top_n_sigma, 0, 100);
-  check_range(violations, "xtc_probability", params.xtc_probability, 0, 1);
-  check_range(violations, "xtc_threshold", params.xtc_threshold, 0, 1);
-  check_range(violations, "dry_multiplier", params.dry_multiplier, 0, 100);
-  check_range(violations, "dry_base", params.dry_base, 1, 100);
-  if (params.dry_allowed_length < 1)
-    violations.push_back({"dry_allowed_length", "must be 1 or more", fmt::to_string(params.dry_allowed_length)});
-  if (params.dry_window < -1)
-    violations.push_back({"dry_window", "must be -1 (all tokens), 0 (none) or more", fmt::to_string(params.dry_window)});
-  if (params.mirostat < 0 || params.mirostat > 2)
-    violations.push_back({"mirostat", "must be 0 (off), 1 or 2", fmt::to_string(params.mirostat)});
-  check_range(violations, "mirostat_tau", params.mirostat_tau, 0, 20);
-  check_range(violations, "mirostat_eta", params.mirostat_eta, 0, 1);
   find_order_violations(params, violations);
   return violations;
 }
@@ -178,7 +134,7 @@ struct Sampler::State {
     SampleSettings settings{.seed = seed};
     auto last = kPlain.begin();
     for (const SamplingStep step : params.order) {
-      if (!changes(step)) continue;
+      if (!Candidates::changes(step, params)) continue;
       const auto place = std::find(last, kPlain.end(), step);
       if (place == kPlain.end()) return std::nullopt;
       last = place;
@@ -190,22 +146,6 @@ struct Sampler::State {
     if (params.temperature == 0) settings.inverse_temperature = 0;
     return params.mirostat == 0 || params.temperature == 0 ? std::optional(settings) : std::nullopt;
   }
-  // Whether a step among those that filter() takes does anything.
-  [[nodiscard]] bool changes(SamplingStep step) const {
-    switch (step) {
-      case SamplingStep::penalties:
-      case SamplingStep::dry: return false;  // of the logits, before
-      case SamplingStep::top_n_sigma: return params.top_n_sigma > 0;
-      case SamplingStep::top_k: return params.top_k > 0;
-      case SamplingStep::typical_p: return params.typical_p < 1;
-      case SamplingStep::top_p: return params.top_p < 1;
-      case SamplingStep::min_p: return params.min_p > 0;
-      case SamplingStep::xtc: return params.xtc_probability > 0;
-      case SamplingStep::temperature: return true;
-    }
-    return true;
-  }
-
   // 53 random bits are a double in [0, 1).
   double uniform() { return static_cast<double>(random() >> 11) * 0x1p-53; }
   [[nodiscard]] bool takes(SamplingStep step) const {
@@ -229,33 +169,6 @@ struct Sampler::State {
       if (step == SamplingStep::dry && dry_active) dry.apply(adjusted);
     }
     return adjusted;
-  }
-
-  void filter(SamplingStep step) {
-    switch (step) {
-      case SamplingStep::penalties:
-      case SamplingStep::dry: break;  // taken before: they need the logits of all tokens
-      case SamplingStep::top_n_sigma:
-        if (params.top_n_sigma > 0) candidates.top_n_sigma(params.top_n_sigma);
-        break;
-      case SamplingStep::top_k:
-        if (params.top_k > 0) candidates.top_k(params.top_k);
-        break;
-      case SamplingStep::typical_p:
-        if (params.typical_p < 1) candidates.typical_p(params.typical_p);
-        break;
-      case SamplingStep::top_p:
-        if (params.top_p < 1) candidates.top_p(params.top_p);
-        break;
-      case SamplingStep::min_p:
-        if (params.min_p > 0) candidates.min_p(params.min_p);
-        break;
-      case SamplingStep::xtc:
-        if (params.xtc_probability > 0 && uniform() < static_cast<double>(params.xtc_probability))
-          candidates.exclude_top(params.xtc_threshold);
-        break;
-      case SamplingStep::temperature: candidates.divide_by(params.temperature); break;
-    }
   }
 
   // The token alone, with a probability of 1.
@@ -285,7 +198,7 @@ struct Sampler::State {
     if (candidates.empty()) fail(ErrorCode::invalid_argument, "sample: the mask leaves no token with a logit");
     if (greedy) return take(candidates.best());
     if (params.mirostat != 0) return draw_by_mirostat();
-    for (const SamplingStep step : params.order) filter(step);
+    for (const SamplingStep step : params.order) candidates.take(step, params, [this] { return uniform(); });
     const int32_t token = candidates.draw(uniform());
     if (tells) distribution = candidates.distribution();
     return token;

@@ -1,12 +1,16 @@
 // Sampling: how the next token is chosen from a model's logits.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <variant>
 #include <vector>
 
 namespace [[gnu::visibility("default")]] wick {
@@ -24,8 +28,11 @@ enum class SamplingStep { penalties, dry, top_n_sigma, top_k, typical_p, top_p, 
 [[nodiscard]] std::string_view to_string(SamplingStep step) noexcept;
 // None for a name that is not known; "typical_p", "temp" and the like are aliases.
 [[nodiscard]] std::optional<SamplingStep> find_sampling_step(std::string_view name) noexcept;
+// "penalties, dry, …, xtc and temperature".
+[[nodiscard]] std::string sampling_step_names();
 
 inline constexpr double kMaxTemperature = 100;
+inline constexpr double kMaxLogitBias = 100;
 
 // The steps are taken in llama.cpp's order. The filters thus see the model's own distribution, so a high temperature flattens what is left
 // but lets nothing unlikely in. Where top_k, top_p, min_p and temperature alone are asked for, in this order, a token is drawn as
@@ -80,6 +87,69 @@ struct SamplingParams {
                                      SamplingStep::top_k,     SamplingStep::typical_p, SamplingStep::top_p,
                                      SamplingStep::min_p,     SamplingStep::xtc,       SamplingStep::temperature};
 };
+
+// A parameter that is a number. Its default is the member's.
+struct SamplingParameter {
+  static constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+
+  std::string_view name;  // as the member is called
+  std::variant<float SamplingParams::*, int64_t SamplingParams::*> member;
+  double low;
+  double high;
+  std::string_view key;           // "general.sampling.…" in a model's files; empty: none
+  std::string_view request_name;  // as llama.cpp's requests call it; empty: `name`
+  std::string_view alias;         // a further name of the flag; empty: none
+  std::string_view help;
+  std::string_view note = {};    // values with a meaning of their own: "0 = off"
+  bool takes_minus_one = false;  // requests and files may write -1 for `low`
+
+  [[nodiscard]] bool is_whole() const noexcept { return std::holds_alternative<int64_t SamplingParams::*>(member); }
+  [[nodiscard]] std::string_view name_in_requests() const noexcept { return request_name.empty() ? name : request_name; }
+  // Calls `use` with the parameter's value, which may be assigned to.
+  template <class Params, class Use>
+  void visit(Params& params, const Use& use) const {
+    std::visit([&](auto which) { use(params.*which); }, member);
+  }
+  template <class T>
+  void set(SamplingParams& params, T value) const {
+    visit(params, [&](auto& target) { target = static_cast<std::remove_reference_t<decltype(target)>>(value); });
+  }
+};
+
+// The parameters that are numbers, one row each. Everything that lists them derives from these rows: find_violations, the keys of models'
+// files, flags, fields of requests, options of C, keywords of Python, receipts, and the table in docs/sampling.md.
+// clang-format off
+#define ROW(member, ...) SamplingParameter{#member, &SamplingParams::member, __VA_ARGS__}
+inline constexpr auto kSamplingParameters = std::to_array<SamplingParameter>({
+  ROW(temperature, 0, kMaxTemperature, "temp", "", "temp", "sampling temperature", "0 = greedy"),
+  ROW(top_k, 0, SamplingParameter::kNoLimit, "top_k", "", "", "sample from the N most likely tokens", "0 = all", true),
+  ROW(top_p, 0, 1, "top_p", "", "",
+      "top-p: sample from the smallest set of most likely tokens with total probability of at least X", "1 = all"),
+  ROW(min_p, 0, 1, "min_p", "", "", "discard tokens whose probability is below X times that of the most likely token", "0 = off"),
+  ROW(repetition_penalty, 0, 2, "penalty_repeat", "repeat_penalty", "", "penalize tokens already in the context", "1 = off"),
+  ROW(presence_penalty, -2, 2, "", "", "", "subtracted from the logit of every token that has occurred"),
+  ROW(frequency_penalty, -2, 2, "", "", "", "subtracted from a token's logit once per occurrence"),
+  ROW(penalty_window, -1, SamplingParameter::kNoLimit, "penalty_last_n", "repeat_last_n", "",
+      "number of last tokens that penalties consider", "-1 = all, 0 = none"),
+  ROW(typical_p, 0, 1, "", "", "typical",
+      "locally typical sampling: keep the tokens whose surprise is closest to the entropy, up to a total probability of X", "1 = off"),
+  ROW(top_n_sigma, 0, 100, "", "", "top-nsigma",
+      "discard tokens whose logit is more than X standard deviations below the highest", "0 = off", true),
+  ROW(xtc_probability, 0, 1, "xtc_probability", "", "",
+      "XTC: probability of removing all tokens above the threshold but the least likely of them", "0 = off"),
+  ROW(xtc_threshold, 0, 1, "xtc_threshold", "", "", "XTC: probability threshold"),
+  ROW(dry_multiplier, 0, 100, "", "", "", "DRY: penalty multiplier of a token that would extend a repetition", "0 = off"),
+  ROW(dry_base, 1, 100, "", "", "", "DRY: base of the penalty's exponential growth with the length of the repetition"),
+  ROW(dry_allowed_length, 1, SamplingParameter::kNoLimit, "", "", "", "DRY: shortest repetition that is penalized"),
+  ROW(dry_window, -1, SamplingParameter::kNoLimit, "", "dry_penalty_last_n", "",
+      "DRY: number of last tokens that are searched for repetitions", "-1 = all, 0 = none"),
+  ROW(mirostat, 0, 2, "mirostat", "", "",
+      "control the text's entropy by Mirostat 1 or 2, instead of top-k, top-p and the like", "0 = off"),
+  ROW(mirostat_tau, 0, 20, "mirostat_tau", "", "mirostat-ent", "Mirostat: target entropy in bits"),
+  ROW(mirostat_eta, 0, 1, "mirostat_eta", "", "mirostat-lr", "Mirostat: learning rate"),
+});
+#undef ROW
+// clang-format on
 
 // A parameter that is outside its range.
 struct ParameterViolation {

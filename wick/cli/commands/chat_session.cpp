@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <ostream>
 #include <utility>
@@ -35,7 +36,7 @@ constexpr const char* kCommands =
     "/edit TEXT         replace the last message and answer it\n"
     "/save FILE         write the conversation as JSON\n"
     "/load FILE         read one\n"
-    "/set [NAME VALUE]  temperature, top_k, top_p, min_p, max_tokens, seed, thinking\n"
+    "/set [NAME VALUE]  temperature, top_k and all parameters of sampling, max_tokens, seed, thinking\n"
     "/tools FILE        a JSON array of the tools that the model may call\n"
     "/clear             begin anew\n"
     "/stats             tokens and speed of the last answer\n"
@@ -284,20 +285,17 @@ void Conversation::set(const std::string& rest) {
   const std::string name = rest.substr(0, space);
   const std::string value = space == std::string::npos ? "" : rest.substr(space + 1);
   SamplingParams& sampling = params_.sampling;
-  const auto decimal = [&](double low, double high) { return static_cast<float>(parse_decimal("/set " + name, value, low, high)); };
+  const auto* const parameter =
+      std::find_if(kSamplingParameters.begin(), kSamplingParameters.end(), [&](const SamplingParameter& row) { return row.name == name; });
   if (name.empty()) {
-    console_.err << fmt::format("temperature {:g}, top_k {}, top_p {:g}, min_p {:g}, max_tokens {}, seed {}\n", sampling.temperature,
-                                sampling.top_k, sampling.top_p, sampling.min_p,
+    for (const SamplingParameter& row : kSamplingParameters) {
+      row.visit(sampling, [&](auto value) { console_.err << fmt::format("{} {:g}, ", row.name, static_cast<double>(value)); });
+    }
+    console_.err << fmt::format("max_tokens {}, seed {}\n",
                                 params_.max_tokens == kRestOfContext ? "what is left of the context" : fmt::to_string(params_.max_tokens),
                                 sampling.seed ? fmt::to_string(*sampling.seed) : "random");
-  } else if (name == "temperature") {
-    sampling.temperature = decimal(0, 2);
-  } else if (name == "top_k") {
-    sampling.top_k = static_cast<decltype(sampling.top_k)>(parse_integer("/set top_k", value, 0, 1'000'000));
-  } else if (name == "top_p") {
-    sampling.top_p = decimal(0, 1);
-  } else if (name == "min_p") {
-    sampling.min_p = decimal(0, 1);
+  } else if (parameter != kSamplingParameters.end()) {
+    parse_sampling_parameter(*parameter, "/set " + name, value)(sampling);
   } else if (name == "max_tokens") {
     params_.max_tokens = parse_integer("/set max_tokens", value, 0, 1'000'000'000);
   } else if (name == "seed") {
@@ -305,7 +303,7 @@ void Conversation::set(const std::string& rest) {
   } else if (name == "thinking") {
     prompt_.variables = parse_switch("/set thinking", value) ? R"({"enable_thinking":true})" : R"({"enable_thinking":false})";
   } else {
-    fail(ErrorCode::invalid_argument, "/set {}: there are temperature, top_k, top_p, min_p, max_tokens, seed and thinking", name);
+    fail(ErrorCode::invalid_argument, "/set {}: there are the parameters that /set lists, and thinking", name);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <ctime>
 #include <set>
+#include <type_traits>
 #include <utility>
 
 #include "wick/base/atomic_file.h"
@@ -85,28 +86,21 @@ Json describe_sampling(const SamplingParams& sampling) {
   Json biases = Json::array(), order = Json::array();
   for (const LogitBias& entry : sampling.logit_bias) biases.push_back({{"token", entry.token}, {"bias", decimal_of(entry.bias)}});
   for (const SamplingStep step : sampling.order) order.push_back(to_string(step));
-  return {{"temperature", decimal_of(sampling.temperature)},
-          {"top_k", sampling.top_k},
-          {"top_p", decimal_of(sampling.top_p)},
-          {"min_p", decimal_of(sampling.min_p)},
-          {"typical_p", decimal_of(sampling.typical_p)},
-          {"top_n_sigma", decimal_of(sampling.top_n_sigma)},
-          {"repetition_penalty", decimal_of(sampling.repetition_penalty)},
-          {"presence_penalty", decimal_of(sampling.presence_penalty)},
-          {"frequency_penalty", decimal_of(sampling.frequency_penalty)},
-          {"penalty_window", sampling.penalty_window},
-          {"xtc_probability", decimal_of(sampling.xtc_probability)},
-          {"xtc_threshold", decimal_of(sampling.xtc_threshold)},
-          {"dry_multiplier", decimal_of(sampling.dry_multiplier)},
-          {"dry_base", decimal_of(sampling.dry_base)},
-          {"dry_allowed_length", sampling.dry_allowed_length},
-          {"dry_window", sampling.dry_window},
-          {"dry_breakers_sha256", sha256_of(json_text(Json(sampling.dry_breakers)))},  // thousands of tokens
-          {"mirostat", sampling.mirostat},
-          {"mirostat_tau", decimal_of(sampling.mirostat_tau)},
-          {"mirostat_eta", decimal_of(sampling.mirostat_eta)},
-          {"logit_bias", std::move(biases)},
-          {"samplers", std::move(order)}};
+  Json description = Json::object();
+  for (const SamplingParameter& row : kSamplingParameters) {
+    row.visit(sampling, [&]<class T>(T value) {
+      Json& member = description[std::string(row.name)];
+      if constexpr (std::is_same_v<T, float>) {
+        member = decimal_of(value);
+      } else {
+        member = value;
+      }
+    });
+  }
+  description["dry_breakers_sha256"] = sha256_of(json_text(Json(sampling.dry_breakers)));  // thousands of tokens
+  description["logit_bias"] = std::move(biases);
+  description["samplers"] = std::move(order);
+  return description;
 }
 
 Json describe_format(const OutputFormat& format) {

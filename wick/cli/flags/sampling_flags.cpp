@@ -1,5 +1,7 @@
 #include "wick/cli/flags/sampling_flags.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -13,144 +15,77 @@ namespace {
 
 constexpr const char* kSamplingGroup = "Sampling";
 
-// Adds flags whose values are changes of parameters that are not known yet.
-class FlagAdder {
- public:
-  FlagAdder(Flags& flags, SamplingFlags& given) : flags_(flags), given_(given) {}
-
-  Flags::Added decimal(const std::string& names, const std::string& description, float SamplingParams::* member, double low, double high) {
-    return change(names, "X", description, [flag = main_name(names), member, low, high](const std::string& text) {
-      return [member, value = static_cast<float>(parse_decimal(flag, text, low, high))](SamplingParams& sampling) {
-        sampling.*member = value;
-      };
-    });
+// "--penalty-window,--repeat-last-n"
+std::string flag_names(const SamplingParameter& row) {
+  std::string names;
+  for (const std::string_view name : {row.name, row.request_name, row.alias}) {
+    if (!name.empty()) names += fmt::format("{}--{}", names.empty() ? "" : ",", name);
   }
-
-  Flags::Added integer(const std::string& names, const std::string& description, int64_t SamplingParams::* member, int64_t low,
-                       int64_t high = std::numeric_limits<int64_t>::max()) {
-    return change(names, "N", description, [flag = main_name(names), member, low, high](const std::string& text) {
-      return [member, value = parse_integer(flag, text, low, high)](SamplingParams& sampling) { sampling.*member = value; };
-    });
-  }
-
-  // `parse` makes the change of a text.
-  template <class Parse>
-  Flags::Added change(const std::string& names, const std::string& value_name, const std::string& description, Parse parse) {
-    return flags_
-        .add_value(names, value_name, description,
-                   [given = &given_, parse = std::move(parse)](const std::string& text) { given->changes.emplace_back(parse(text)); })
-        .group(kSamplingGroup);
-  }
-
- private:
-  static std::string main_name(const std::string& names) {
-    const size_t begin = names.find("--");
-    return names.substr(begin, names.find(',', begin) - begin);
-  }
-
-  Flags& flags_;
-  SamplingFlags& given_;
-};
-
-void add_usual_flags(FlagAdder& add) {
-  add.decimal("--temperature,--temp", "sampling temperature, 0 to 100; 0 = greedy (the model's own, else 0.8)",
-              &SamplingParams::temperature, 0, 2);
-  add.integer("--top-k", "sample from the K most likely tokens; 0 = all (the model's own, else 40)", &SamplingParams::top_k, 0)
-      .value_name("K");
-  add.decimal("--top-p",
-              "top-p: sample from the smallest set of most likely tokens with total probability of at least X, 0 to 1; 1 = all (the "
-              "model's own, else "
-              "0.95)",
-              &SamplingParams::top_p, 0, 1);
-  add.decimal("--min-p",
-              "discard tokens whose probability is below X times that of the most likely token, 0 to 1; 0 = off (the model's own, else "
-              "0.05)",
-              &SamplingParams::min_p, 0, 1);
-  add.decimal("--repetition-penalty,--repeat-penalty", "penalize tokens already in the context, 0 to 2; 1 = off (the model's own, else 1)",
-              &SamplingParams::repetition_penalty, 0, 2);
-  add.decimal("--presence-penalty", "subtracted from the logit of every token that has occurred, -2 to 2 (0)",
-              &SamplingParams::presence_penalty, -2, 2);
-  add.decimal("--frequency-penalty", "subtracted from a token's logit once per occurrence, -2 to 2 (0)", &SamplingParams::frequency_penalty,
-              -2, 2);
-  add.integer("--penalty-window,--repeat-last-n",
-              "number of last tokens that penalties consider; -1 = all, 0 = none (the model's own, else 64)",
-              &SamplingParams::penalty_window, -1);
-  add.change(
-      "-s,--seed", "N", "random seed: the same one gives the same text on the same kind of processor (random, and printed)",
-      [](const std::string& text) { return [seed = parse_seed("--seed", text)](SamplingParams& sampling) { sampling.seed = seed; }; });
+  std::replace(names.begin(), names.end(), '_', '-');
+  return names;
 }
 
-// "15043+1.5", "15043-100" or "15043=-1".
-LogitBias parse_bias(const std::string& text) {
-  const size_t sign = text.find_first_of("+-=", 1);
-  if (sign == std::string::npos) fail(ErrorCode::invalid_argument, "--logit-bias '{}': must be like 15043+1.5 or 15043-100", text);
-  const std::string number = text.substr(sign + (text[sign] == '-' ? 0 : 1));
-  return {.token = static_cast<int32_t>(parse_integer("--logit-bias", text.substr(0, sign), 0, INT32_MAX)),
-          .bias = static_cast<float>(parse_decimal("--logit-bias", number, -100, 100))};
+std::string description_of(const SamplingParameter& row) {
+  std::string text(row.help);
+  if (row.high != SamplingParameter::kNoLimit) text += fmt::format(", {:g} to {:g}", row.low, row.high);
+  if (!row.note.empty()) text += fmt::format("; {}", row.note);
+  const SamplingParams defaults;
+  row.visit(defaults, [&](auto value) {
+    text += fmt::format(" ({}{:g})", row.key.empty() ? "" : "the model's own, else ", static_cast<double>(value));
+  });
+  return text;
 }
 
-// Several, with commas.
-std::vector<LogitBias> parse_biases(const std::string& text) {
-  std::vector<LogitBias> biases;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find(',', begin), text.size());
-    biases.push_back(parse_bias(text.substr(begin, end - begin)));
-    begin = end + 1;
+// Adds a flag whose values are changes of parameters that are not known yet; `parse` makes the change of a text.
+void add_change(Flags& flags, SamplingFlags& given, const std::string& names, const std::string& value_name, const std::string& description,
+                std::function<SamplingChange(const std::string& text)> parse) {
+  flags
+      .add_value(names, value_name, description,
+                 [&given, parse = std::move(parse)](const std::string& text) { given.changes.push_back(parse(text)); })
+      .group(kSamplingGroup);
+}
+
+}  // namespace
+
+SamplingChange parse_sampling_parameter(const SamplingParameter& row, std::string_view flag, std::string_view text) {
+  if (!row.is_whole()) {
+    return [&row, value = parse_decimal(flag, text, row.low, row.high)](SamplingParams& sampling) { row.set(sampling, value); };
   }
-  return biases;
+  const int64_t high = row.high == SamplingParameter::kNoLimit ? std::numeric_limits<int64_t>::max() : static_cast<int64_t>(row.high);
+  return [&row, value = parse_integer(flag, text, static_cast<int64_t>(row.low), high)](SamplingParams& sampling) {
+    row.set(sampling, value);
+  };
 }
 
-void add_repetition_flags(FlagAdder& add, Flags& flags, SamplingFlags& given) {
-  add.decimal("--dry-multiplier", "DRY: penalty multiplier of a token that would extend a repetition, 0 to 100; 0 = off (0)",
-              &SamplingParams::dry_multiplier, 0, 100);
-  add.decimal("--dry-base", "DRY: base of the penalty's exponential growth with the length of the repetition, 1 to 100 (1.75)",
-              &SamplingParams::dry_base, 1, 100);
-  add.integer("--dry-allowed-length", "DRY: shortest repetition that is penalized (2)", &SamplingParams::dry_allowed_length, 1);
-  add.integer("--dry-window,--dry-penalty-last-n", "DRY: number of last tokens that are searched for repetitions; -1 = all (-1)",
-              &SamplingParams::dry_window, -1);
+void add_sampling(Flags& flags, SamplingFlags& given) {
+  for (const SamplingParameter& row : kSamplingParameters) {
+    const std::string names = flag_names(row);
+    add_change(
+        flags, given, names, row.is_whole() ? "N" : "X", description_of(row),
+        [&row, flag = names.substr(0, names.find(','))](const std::string& text) { return parse_sampling_parameter(row, flag, text); });
+  }
   flags
       .add_values("--dry-sequence-breaker", "TEXT",
                   "DRY: text that breaks a repetition; repeatable; none = no text does (line break, colon, quote, asterisk)",
                   given.dry_breakers)
       .group(kSamplingGroup);
-}
-
-void add_filter_flags(FlagAdder& add) {
-  add.decimal("--typical-p,--typical",
-              "locally typical sampling: keep the tokens whose surprise is closest to the entropy, up to a total probability of X, 0 to 1; "
-              "1 = off (1)",
-              &SamplingParams::typical_p, 0, 1);
-  add.decimal("--top-n-sigma,--top-nsigma", "discard tokens whose logit is more than X standard deviations below the highest; 0 = off (0)",
-              &SamplingParams::top_n_sigma, 0, 100);
-  add.decimal("--xtc-probability",
-              "XTC: probability of removing all tokens above the threshold but the least likely of them, 0 to 1; 0 = off (0)",
-              &SamplingParams::xtc_probability, 0, 1);
-  add.decimal("--xtc-threshold", "XTC: probability threshold, 0 to 1 (0.1)", &SamplingParams::xtc_threshold, 0, 1);
-  add.integer("--mirostat", "control the text's entropy by Mirostat 1 or 2, instead of top-k, top-p and the like; 0 = off (0)",
-              &SamplingParams::mirostat, 0, 2);
-  add.decimal("--mirostat-tau,--mirostat-ent", "Mirostat: target entropy in bits, 0 to 20 (5)", &SamplingParams::mirostat_tau, 0, 20);
-  add.decimal("--mirostat-eta,--mirostat-lr", "Mirostat: learning rate, 0 to 1 (0.1)", &SamplingParams::mirostat_eta, 0, 1);
-  add.change("--samplers", "LIST", "sampling steps in order, separated by ; or ,; steps that are not listed are skipped",
+  add_change(flags, given, "--samplers", "LIST", "sampling steps in order, separated by ; or ,; steps that are not listed are skipped",
              [](const std::string& text) {
                return [order = parse_sampling_order(text, "--samplers")](SamplingParams& sampling) { sampling.order = order; };
              });
-  add.change(
-      "-l,--logit-bias", "BIAS", "add a bias of -100 to 100 to a token's logit, for example 15043+1.5 or 15043-100; comma-separated list",
-      [](const std::string& text) { return [biases = parse_biases(text)](SamplingParams& sampling) { sampling.logit_bias = biases; }; });
-}
-
-}  // namespace
-
-void add_sampling(Flags& flags, SamplingFlags& given) {
-  FlagAdder add(flags, given);
-  add_usual_flags(add);
-  add_filter_flags(add);
-  add_repetition_flags(add, flags, given);
+  add_change(flags, given, "-l,--logit-bias", "BIAS",
+             "add a bias of -100 to 100 to a token's logit, for example 15043+1.5 or 15043-100; comma-separated list",
+             [](const std::string& text) {
+               return [biases = parse_logit_biases(text, "--logit-bias")](SamplingParams& sampling) { sampling.logit_bias = biases; };
+             });
+  add_change(
+      flags, given, "-s,--seed", "N", "random seed: the same one gives the same text on the same kind of processor (random, and printed)",
+      [](const std::string& text) { return [seed = parse_seed("--seed", text)](SamplingParams& sampling) { sampling.seed = seed; }; });
 }
 
 std::vector<std::string> dry_breaker_texts(const SamplingFlags& given) {
   std::vector<std::string> breakers = given.dry_breakers;
-  if (breakers.empty()) breakers = {"\n", ":", "\"", "*"};
+  if (breakers.empty()) breakers = default_dry_breakers();
   if (breakers == std::vector<std::string>{"none"}) return {};
   std::replace(breakers.begin(), breakers.end(), std::string("\\n"), std::string("\n"));
   return breakers;

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "wick/cli/console.h"
@@ -13,14 +14,19 @@
 
 namespace wick {
 
+using SamplingChange = std::function<void(SamplingParams&)>;
+
 // Values of the sampling flags: changes to a model's own parameters, and words that its vocabulary turns into tokens.
 struct SamplingFlags {
-  std::vector<std::function<void(SamplingParams&)>> changes = {};
+  std::vector<SamplingChange> changes = {};
   std::vector<std::string> dry_breakers = {};  // none: a line break, ':', '"' and '*', as llama.cpp has it
 };
 
 // Texts that no repetition reaches beyond, for DRY.
 [[nodiscard]] std::vector<std::string> dry_breaker_texts(const SamplingFlags& given);
+
+// The change that a text makes to a parameter. Errors: invalid_argument, naming flag, value and range.
+[[nodiscard]] SamplingChange parse_sampling_parameter(const SamplingParameter& row, std::string_view flag, std::string_view text);
 
 void add_sampling(Flags& flags, SamplingFlags& given);
 
