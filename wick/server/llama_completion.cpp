@@ -111,30 +111,15 @@ Json settings_json(const Tokenizer& tokenizer, const Request& request) {
   if (request.params.ignore_eos) {
     for (const TokenId token : tokenizer.end_of_generation()) biases.push_back({{"token", token}, {"bias", nullptr}});
   }
-  return {{"seed", sampling.seed ? Json(*sampling.seed) : Json(-1)},
-          {"temperature", sampling.temperature},
-          {"top_k", sampling.top_k},
-          {"top_p", sampling.top_p},
-          {"min_p", sampling.min_p},
-          {"typical_p", sampling.typical_p},
-          {"top_n_sigma", sampling.top_n_sigma},
-          {"xtc_probability", sampling.xtc_probability},
-          {"xtc_threshold", sampling.xtc_threshold},
-          {"mirostat", sampling.mirostat},
-          {"mirostat_tau", sampling.mirostat_tau},
-          {"mirostat_eta", sampling.mirostat_eta},
-          {"repeat_penalty", sampling.repetition_penalty},
-          {"repeat_last_n", sampling.penalty_window},
-          {"presence_penalty", sampling.presence_penalty},
-          {"frequency_penalty", sampling.frequency_penalty},
-          {"dry_multiplier", sampling.dry_multiplier},
-          {"dry_base", sampling.dry_base},
-          {"dry_allowed_length", sampling.dry_allowed_length},
-          {"dry_penalty_last_n", sampling.dry_window},
-          {"stop", request.params.stop},
-          {"n_predict", request.params.max_tokens == kUnlimitedTokens ? -1 : request.params.max_tokens},
-          {"logit_bias", std::move(biases)},
-          {"ignore_eos", request.params.ignore_eos}};
+  Json settings = {{"seed", sampling.seed ? Json(*sampling.seed) : Json(-1)}};
+  for (const SamplingParameter& row : kSamplingParameters) {
+    row.visit(sampling, [&](auto value) { settings[std::string(row.name_in_requests())] = value; });
+  }
+  settings["stop"] = request.params.stop;
+  settings["n_predict"] = request.params.max_tokens == kUnlimitedTokens ? -1 : request.params.max_tokens;
+  settings["logit_bias"] = std::move(biases);
+  settings["ignore_eos"] = request.params.ignore_eos;
+  return settings;
 }
 
 // llama.cpp's own completion: {"content": …, "stop": …, "timings": …}.

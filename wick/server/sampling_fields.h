@@ -11,4 +11,8 @@ namespace wick::server {
 // vocabulary.
 void read_sampling(Fields& fields, const Service& service, SamplingParams& sampling);
 
+// The same for the parameters that are numbers, over those that are there. Each may have its own name and llama.cpp's; -1 is vLLM's and
+// llama.cpp's word for the least value of some.
+void read_sampling_numbers(Fields& fields, SamplingParams& sampling);
+
 }  // namespace wick::server

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "wick/engine/engine.h"
+#include "wick/engine/repetition.h"
 #include "wick/server/http_exchange.h"
 #include "wick/server/json.h"
 #include "wick/server/loading_state.h"
@@ -25,7 +26,7 @@ namespace wick::server {
 struct RequestDefaults {
   GenerationParams params = {};            // sampling, stops and ignore_eos of it
   std::optional<int64_t> max_tokens = {};  // -1: as many as the context holds; none: each API's own
-  std::vector<std::string> dry_breakers = {"\n", ":", "\"", "*"};
+  std::vector<std::string> dry_breakers = default_dry_breakers();
 };
 
 // A loaded model, ready for requests.
