@@ -108,9 +108,10 @@ typedef enum wick_piece_kind {
 typedef int32_t (*wick_on_piece)(void* user, wick_piece_kind kind, const char* text);
 
 // Continues a prompt. Options of sampling are by default as the model's files say, else as in brackets.
-// Options: max_tokens (256), temperature (0.8), top_k (40), top_p (0.95), min_p (0.05), seed, repetition_penalty,
-// presence_penalty, frequency_penalty, penalty_window, ignore_eos, parse_special, and the texts stop (a list), json_schema, regex,
-// grammar, choices (a list), of which one says what the text must look like. on_piece and user may be NULL.
+// Options: max_tokens (256), temperature (0.8), top_k (40), top_p (0.95), min_p (0.05) and the other parameters in the table of
+// docs/sampling.md, seed, ignore_eos, parse_special; the texts samplers ("top_k;temperature"), logit_bias ("15043+1.5,29871-100"),
+// dry_sequence_breakers (a list), stop (a list); and json_schema, regex, grammar, choices (a list), of which one says what the text must
+// look like. on_piece and user may be NULL.
 WICK_C_API wick_status wick_generate(wick_model* model, const char* prompt, const wick_options* options, wick_on_piece on_piece, void* user,
                                      wick_answer** answer);
 // Answers a conversation by the model's chat template. messages: JSON, [{"role":"user","content":"Hello"}]; tools: JSON in OpenAI's form,
@@ -139,7 +140,7 @@ WICK_C_API wick_status wick_embed(wick_model* model, const char* text, float* em
 
 // --- Sampling: the next token of logits that the caller has ---
 
-// Options: wick_generate's that choose tokens.
+// Options: wick_generate's that choose tokens, but for dry_sequence_breakers: there is no vocabulary.
 WICK_C_API wick_status wick_sampler_new(const wick_options* options, wick_sampler** sampler);
 WICK_C_API void wick_sampler_free(wick_sampler* sampler);
 // Tells of a token that stands in the text: each of the prompt, then each that was chosen.

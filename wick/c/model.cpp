@@ -14,6 +14,7 @@
 #include "wick/engine/label_scores.h"
 #include "wick/engine/model_sampling.h"
 #include "wick/engine/prompt.h"
+#include "wick/engine/repetition.h"
 #include "wick/engine/sampling.h"
 #include "wick/model/shared_placement.h"
 #include "wick/text/chat/call_detection.h"
@@ -136,6 +137,10 @@ void read_stream(Stream& stream, wick_answer& answer, Receiver& receiver, ChatPa
 Request request_of(wick_model& model, const wick_options* options) {
   GenerationChoices choices = generation_choices(options, model.sampling);
   if (choices.format) choices.params.constraint = model.constraints.compile(*choices.format);
+  if (SamplingParams& sampling = choices.params.sampling; sampling.dry_multiplier > 0) {
+    if (choices.dry_breakers.empty()) choices.dry_breakers = default_dry_breakers();
+    sampling.dry_breakers = tokens_with_any_of(*model.tokenizer, choices.dry_breakers);
+  }
   return {.params = std::move(choices.params)};
 }
 

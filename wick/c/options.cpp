@@ -6,6 +6,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/c/guard.h"
+#include "wick/engine/model_sampling.h"
 
 namespace wick::c {
 namespace {
@@ -65,17 +66,14 @@ class OptionReader {
 };
 
 void read_sampling(OptionReader& reader, SamplingParams& params) {
-  reader.number("temperature", params.temperature);
-  reader.number("top_k", params.top_k);
-  reader.number("top_p", params.top_p);
-  reader.number("min_p", params.min_p);
-  reader.number("repetition_penalty", params.repetition_penalty);
-  reader.number("presence_penalty", params.presence_penalty);
-  reader.number("frequency_penalty", params.frequency_penalty);
-  reader.number("penalty_window", params.penalty_window);
+  for (const SamplingParameter& row : kSamplingParameters) {
+    row.visit(params, [&](auto& value) { reader.number(row.name, value); });
+  }
   int64_t seed = -1;
   reader.number("seed", seed);
   if (seed >= 0) params.seed = static_cast<uint64_t>(seed);
+  if (const std::optional<std::string> order = reader.text("samplers")) params.order = parse_sampling_order(*order, "samplers");
+  if (const std::optional<std::string> biases = reader.text("logit_bias")) params.logit_bias = parse_logit_biases(*biases, "logit_bias");
 }
 
 std::optional<OutputFormat> read_format(OptionReader& reader) {
@@ -131,6 +129,7 @@ GenerationChoices generation_choices(const wick_options* options, const Sampling
   reader.number("ignore_eos", choices.params.ignore_eos);
   reader.number("parse_special", choices.params.parse_special);
   choices.params.stop = reader.texts("stop");
+  choices.dry_breakers = reader.texts("dry_sequence_breakers");
   choices.format = read_format(reader);
   reader.finish();
   return choices;

@@ -36,6 +36,7 @@ struct ModelChoices {
 struct GenerationChoices {
   GenerationParams params = {};
   std::optional<OutputFormat> format = {};
+  std::vector<std::string> dry_breakers = {};  // none: default_dry_breakers()
 };
 // Sampling parameters that the options leave unset come from `model`.
 [[nodiscard]] GenerationChoices generation_choices(const wick_options* options, const SamplingParams& model);
