@@ -22,6 +22,7 @@
 #include "wick/engine/label_scores.h"
 #include "wick/engine/model_sampling.h"
 #include "wick/engine/prompt.h"
+#include "wick/engine/repetition.h"
 #include "wick/model/language_model.h"
 #include "wick/model/shared_placement.h"
 #include "wick/text/grammar/token_constraint.h"
@@ -141,29 +142,19 @@ void take(const nb::dict& from, const char* name, T& into) {
   into = value_as<T>(value, name);
 }
 
-void take_sampling(const nb::dict& from, wick::SamplingParams& into) {
-  take(from, "temperature", into.temperature);
-  take(from, "top_k", into.top_k);
-  take(from, "top_p", into.top_p);
-  take(from, "min_p", into.min_p);
-  take(from, "repetition_penalty", into.repetition_penalty);
-  take(from, "presence_penalty", into.presence_penalty);
-  take(from, "frequency_penalty", into.frequency_penalty);
-  take(from, "penalty_window", into.penalty_window);
-  take(from, "typical_p", into.typical_p);
-  take(from, "top_n_sigma", into.top_n_sigma);
-  take(from, "xtc_probability", into.xtc_probability);
-  take(from, "xtc_threshold", into.xtc_threshold);
-  take(from, "dry_multiplier", into.dry_multiplier);
-  take(from, "dry_base", into.dry_base);
-  take(from, "dry_allowed_length", into.dry_allowed_length);
-  take(from, "dry_window", into.dry_window);
-  take(from, "mirostat", into.mirostat);
-  take(from, "mirostat_tau", into.mirostat_tau);
-  take(from, "mirostat_eta", into.mirostat_eta);
+void take_sampling(const nb::dict& from, const wick::Tokenizer& tokenizer, wick::SamplingParams& into) {
+  for (const wick::SamplingParameter& row : wick::kSamplingParameters) {
+    row.visit(into, [&](auto& value) { take(from, row.name.data(), value); });
+  }
   std::optional<uint64_t> seed;
   take(from, "seed", seed);
   into.seed = seed;
+  std::optional<std::string> order;
+  take(from, "samplers", order);
+  if (order) into.order = wick::parse_sampling_order(*order, "samplers");
+  std::vector<std::string> breakers = wick::default_dry_breakers();
+  take(from, "dry_sequence_breakers", breakers);
+  if (into.dry_multiplier > 0) into.dry_breakers = wick::tokens_with_any_of(tokenizer, breakers);
   if (from.contains("logit_bias") && !nb::object(from["logit_bias"]).is_none()) {
     for (const auto& [token, bias] : value_as<nb::dict>(from["logit_bias"], "logit_bias")) {
       into.logit_bias.push_back({value_as<int32_t>(token, "a token of logit_bias"), value_as<float>(bias, "a bias of logit_bias")});
@@ -180,12 +171,12 @@ void take_adapters(const nb::dict& from, std::vector<wick::AdapterChoice>& into)
 }
 
 // What the parameters do not say of sampling is the model's.
-wick::Request request_of(const nb::dict& from, const wick::SamplingParams& own) {
+wick::Request request_of(const nb::dict& from, const wick::Tokenizer& tokenizer, const wick::SamplingParams& own) {
   wick::Request request;
   request.params.sampling = own;
   take(from, "prompt", request.prompt);
   take(from, "tokens", request.tokens);
-  take_sampling(from, request.params.sampling);
+  take_sampling(from, tokenizer, request.params.sampling);
   take_adapters(from, request.params.adapters);
   take(from, "max_tokens", request.params.max_tokens);
   take(from, "stop", request.params.stop);
@@ -214,7 +205,7 @@ wick::Request request_of(const nb::dict& from, const wick::SamplingParams& own) 
 }
 
 std::unique_ptr<EventStream> submit(const std::shared_ptr<Model>& model, const nb::dict& parameters) {
-  wick::Request request = request_of(parameters, model->sampling);
+  wick::Request request = request_of(parameters, *model->tokenizer, model->sampling);
   const std::shared_ptr<Loaded> loaded = model->running();
   return unlocked([&] {
     try {
@@ -353,11 +344,9 @@ nb::dict info_of(const Model& model) {
   dict["labels"] = info.classifier ? info.classifier->labels : std::vector<std::string>();
   dict["classifies_tokens"] = info.classifier && info.classifier->of_tokens;
   nb::dict sampling;
-  sampling["temperature"] = model.sampling.temperature;
-  sampling["top_k"] = model.sampling.top_k;
-  sampling["top_p"] = model.sampling.top_p;
-  sampling["min_p"] = model.sampling.min_p;
-  sampling["repetition_penalty"] = model.sampling.repetition_penalty;
+  for (const wick::SamplingParameter& row : wick::kSamplingParameters) {
+    row.visit(model.sampling, [&](auto value) { sampling[row.name.data()] = value; });
+  }
   dict["sampling"] = sampling;
   return dict;
 }
@@ -398,6 +387,9 @@ void bind_stream(nb::module_& module) {
 }  // namespace
 
 void bind_model(nb::module_& module) {
+  nb::list parameters;
+  for (const wick::SamplingParameter& row : wick::kSamplingParameters) parameters.append(row.name.data());
+  module.attr("sampling_parameters") = nb::tuple(parameters);
   bind_stream(module);
   nb::class_<Model>(module, "_Model")
       .def_static("load", &load, nb::arg("path"), nb::arg("device").none(), nb::arg("options"))

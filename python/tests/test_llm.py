@@ -48,6 +48,25 @@ def test_streams_give_the_same_text(model):
     assert model.generate(tokens, max_tokens=24, seed=5).text == whole.text
 
 
+def test_every_parameter_of_sampling_is_a_keyword(model):
+    names = {row.split("`")[1] for row in (pathlib.Path(__file__).parents[2] / "docs/sampling.md").read_text().splitlines()
+             if row.startswith("| `") and " `--" in row and row.count("|") == 8}
+    assert {"temperature", "typical_p", "xtc_threshold", "dry_window", "mirostat_eta"} <= names == set(model.info["sampling"])
+    for name, value in model.info["sampling"].items():
+        model.generate("The sea", max_tokens=1, **{name: value})
+        with pytest.raises(ValueError, match=name):
+            model.generate("The sea", max_tokens=1, **{name: -3})
+    hot = {"temperature": 3, "top_k": 0, "top_p": 1, "min_p": 0, "seed": 3, "max_tokens": 8}
+    likely = model.generate("The sea", **{**hot, "top_k": 1}).text
+    assert model.generate("The sea", samplers=["top_k", "temperature"], **{**hot, "top_k": 1}).text == likely
+    assert model.generate("The sea", samplers="temperature", **{**hot, "top_k": 1}).text != likely
+    with pytest.raises(ValueError, match="magic"):
+        model.generate("The sea", samplers=["magic"])
+    repeated = {"temperature": 0, "max_tokens": 40, "dry_multiplier": 5, "dry_allowed_length": 1}
+    assert model.generate("The sea, the sea, the sea", dry_sequence_breakers=[], **repeated).tokens
+    assert model.generate("The sea, the sea, the sea", dry_sequence_breakers=" ", **repeated).tokens
+
+
 def test_sampling_is_the_model_s_where_parameters_say_nothing(model, tmp_path):
     assert model.info["sampling"]["temperature"] == pytest.approx(0.8) and model.info["sampling"]["top_k"] == 40
     tensors, metadata = wick.load_gguf(NOVELIST)

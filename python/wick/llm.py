@@ -389,10 +389,9 @@ class Model:
     def generate(self, prompt: Any, *, stream: bool = False, **parameters: Any) -> Any:
         """Continues a prompt: a text, its tokens, or a list of texts, which are computed together.
 
-        Parameters: max_tokens (256), temperature (0.8; 0: the most likely token), top_k (40; 0: all), top_p (0.95), min_p (0.05), each
-        by default as the model's files say (info["sampling"]), else as in brackets; seed,
-        stop, stop_tokens, repetition_penalty, presence_penalty, frequency_penalty, logprobs (how many alternatives), logit_bias, ignore_eos,
-        parse_special, priority, adapters (names of add_adapter, or scales by name); of the text's form: response_format (a Pydantic model or a JSON Schema), regex, grammar (GBNF), choices.
+        Parameters: max_tokens (256), temperature (0.8; 0: the most likely token), top_k (40; 0: all), top_p (0.95), min_p (0.05) and the others
+        of info["sampling"], each by default as it is there (docs/sampling.md); seed, samplers (names of steps in their order),
+        dry_sequence_breakers, stop, stop_tokens, logprobs (how many alternatives), logit_bias, ignore_eos, parse_special, priority, adapters (names of add_adapter, or scales by name); of the text's form: response_format (a Pydantic model or a JSON Schema), regex, grammar (GBNF), choices.
 
         Returns a Generation; a TextStream with stream=True; a list for a list of texts.
         Raises ContextFullError, InvalidArgumentError.
@@ -427,18 +426,20 @@ class Model:
             raise TypeError(f"generate: expected a text, its tokens or a list of texts, got {_described(prompt)}")
         return TextStream(_wick._submit(self._model, request), self.tokenizer, finish)
 
-    _PARAMETERS = frozenset(
-        """max_tokens temperature top_k top_p min_p seed stop stop_tokens repetition_penalty presence_penalty frequency_penalty penalty_window
-        typical_p top_n_sigma xtc_probability xtc_threshold dry_multiplier dry_base dry_allowed_length dry_window mirostat mirostat_tau
-        mirostat_eta logprobs logit_bias ignore_eos parse_special priority user cache_prompt adapters response_format regex grammar choices""".split())
+    _PARAMETERS = frozenset(_wick.sampling_parameters) | frozenset(
+        """max_tokens seed samplers dry_sequence_breakers stop stop_tokens logprobs logit_bias ignore_eos parse_special priority user cache_prompt
+        adapters response_format regex grammar choices""".split())
 
     def _request(self, parameters: Mapping[str, Any]) -> tuple[dict[str, Any], Callable[[Generation], None] | None]:
         unknown = sorted(set(parameters) - self._PARAMETERS)
         if unknown:
             raise TypeError(f"generate: there is no parameter {unknown[0]!r}; there are {', '.join(sorted(self._PARAMETERS))}")
         request = {name: value for name, value in parameters.items() if name not in ("response_format", "regex", "grammar", "choices")}
-        if isinstance(request.get("stop"), str):
-            request["stop"] = [request["stop"]]
+        for name in ("stop", "dry_sequence_breakers"):
+            if isinstance(request.get(name), str):
+                request[name] = [request[name]]
+        if isinstance(request.get("samplers"), (list, tuple)):
+            request["samplers"] = ";".join(_texts("samplers", request["samplers"]))
         adapters = request.get("adapters")
         if adapters is not None and not isinstance(adapters, Mapping):
             request["adapters"] = dict.fromkeys([adapters] if isinstance(adapters, str) else adapters)
