@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <thread>
@@ -15,6 +16,7 @@
 #include "wick/tensor/indexer.h"
 #include "wick/tensor/ops/normalize.h"
 #include "wick/tensor/ops/reduce.h"
+#include "wick/tensor/ops/unary.h"
 #include "wick/tensor/tensor.h"
 #include "wick/tensor/variable.h"
 
