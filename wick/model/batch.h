@@ -26,6 +26,8 @@ struct SequenceSlice {
   SequenceHandle sequence = {};               // empty: what is computed for it is forgotten afterwards
   std::span<const AdapterUse> adapters = {};  // that its rows go through beside the model; the caller keeps them alive
   int64_t second = 0;                         // rows from this one of the slice on are of the second text of a pair; 0: there is one text
+  // Length of an encoder–decoder's source, which is the first tokens of the sequence. All of them come in one step.
+  int64_t source = 0;
 };
 
 struct Batch {

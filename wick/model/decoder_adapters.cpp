@@ -69,6 +69,10 @@ std::multimap<std::string, ScaledMatrix*, std::less<>> DecoderModel::adaptable()
 }
 
 void DecoderModel::add_adapter(const std::string& name, std::shared_ptr<const LoraAdapter> adapter, float scale) {
+  if (source_ != nullptr) {
+    fail(ErrorCode::unsupported, "adapter {}: this version runs no adapters of encoder–decoders such as {}; merge it into the model",
+         printable(name), info_.name);
+  }
   for (const LoadedAdapter& other : loaded_adapters_) {
     if (other.name == name) {
       fail(ErrorCode::invalid_argument, "adapter {}: there is one of that name; give each its own", printable(name));

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -148,6 +149,9 @@ void check_result(const ModelInfo& model, ModelResult result, Pooling pooling, b
   if (result == ModelResult::logits && model.headless) {
     fail(ErrorCode::unsupported, "{}: the model has no head, so that it gives vectors of texts (wick embed), and no logits", model.name);
   }
+  if (result == ModelResult::pooled && model.source_length > 0) {
+    fail(ErrorCode::unsupported, "{}: an encoder–decoder writes texts and gives no vectors of them; take an encoder", model.name);
+  }
   if (result == ModelResult::pooled && pooling == Pooling::rank && !has_score) {
     fail(ErrorCode::unsupported, "{}: pooling_type = 4: a reranker scores pairs of texts, and the model has no head for that; choose {}",
          model.name, pooling_words());
@@ -162,6 +166,7 @@ Tensor DecoderModel::forward(const Batch& batch, KvPool& pool, const ForwardOpti
   const Pooling pooling = options.pooling.value_or(info_.pooling);
   check_result(info_, options.result, pooling, score_head_.has_value());
   if (spec_.encoder) check_whole_texts(batch);
+  if (source_ != nullptr) check_sources(batch);
   KvStep step = pool.begin(batch);
   const std::optional<Pooling> of_rows = pooling == Pooling::rank && score_head_ ? pooling_of(score_head_->input()) : pooling;
   const std::vector<int32_t> wanted = wanted_rows(batch, options.result, of_rows);
@@ -187,7 +192,53 @@ void DecoderModel::check_whole_texts(const Batch& batch) const {
   }
 }
 
+void DecoderModel::check_sources(const Batch& batch) const {
+  for (const SequenceSlice& slice : batch.sequences) {
+    const int64_t position = batch.positions[static_cast<size_t>(slice.first)], end = position + slice.count;
+    if (slice.source < 1 || (position == 0 ? slice.count < slice.source : position < slice.source)) {
+      fail(
+          ErrorCode::invalid_argument,
+          "forward: rows for positions {} to {} with a source of {} tokens, and {} is an encoder–decoder: give each source whole, with its "
+          "length",
+          position, end, slice.source, info_.name);
+    }
+    if (slice.source > info_.source_length || end - slice.source > info_.target_length) {
+      fail(ErrorCode::context_full, "forward: a source of {} tokens and a target of {}; {} takes {} and {}", slice.source,
+           end - slice.source, info_.name, info_.source_length, info_.target_length);
+    }
+  }
+  for (const int32_t row : batch.logit_rows) {
+    if (!is_source(batch, row)) continue;
+    fail(ErrorCode::invalid_argument, "forward: a result of row {} is wanted, which is of a source; {} has results of targets alone", row,
+         info_.name);
+  }
+}
+
+bool DecoderModel::is_source(const Batch& batch, int64_t row) const {
+  if (source_ == nullptr) return false;
+  const auto after = std::find_if(batch.sequences.begin(), batch.sequences.end(),
+                                  [&](const SequenceSlice& slice) { return row < slice.first + slice.count; });
+  return batch.positions[static_cast<size_t>(row)] < after->source;
+}
+
+int64_t DecoderModel::rows_of_source_or_targets(const Batch& batch, int64_t first, int64_t most) {
+  int64_t rows = 0;
+  for (const SequenceSlice& slice : batch.sequences) {
+    const int64_t end = slice.first + slice.count;
+    if (end <= first) continue;
+    const int64_t left = end - std::max(first, slice.first);
+    const int64_t of_source = slice.source - batch.positions[static_cast<size_t>(end - left)];
+    if (of_source > 0) return rows > 0 ? rows : of_source;
+    // Attention takes no more rows of a sequence than there are positions that they see.
+    const int64_t taken = std::min({left, slice.source, most - rows});
+    rows += taken;
+    if (taken < left || rows == most) break;
+  }
+  return rows;
+}
+
 int64_t DecoderModel::rows_of_part(const Batch& batch, int64_t first, int64_t most) const {
+  if (source_ != nullptr) return rows_of_source_or_targets(batch, first, most);
   if (!spec_.encoder) return std::min(most, batch.rows() - first);
   int64_t rows = 0;
   for (const SequenceSlice& slice : batch.sequences) {
@@ -203,12 +254,17 @@ Tensor DecoderModel::run_parts(const Batch& batch, std::span<const int32_t> want
   const int64_t width = options.result == ModelResult::logits ? info_.vocab_size : info_.width;
   const int64_t most = std::min(rows_at_once(device_), pool.options().step);
   Tensor result;  // of all parts
-  if (batch.rows() > most || wanted.empty()) result = Tensor::empty({std::ssize(wanted), width}, DType::f32, device_);
+  if (batch.rows() > most || wanted.empty() || source_ != nullptr) result = Tensor::empty({std::ssize(wanted), width}, DType::f32, device_);
   auto next = wanted.begin();
   for (int64_t first = 0, count = 0; first < batch.rows(); first += count) {
     count = rows_of_part(batch, first, most);
     // A device that runs behind the host would take all parts at once.
     if (options.stop && first > 0) device_.synchronize();
+    if (is_source(batch, first)) {
+      if (!run_source(source_->inputs_of(batch, first, count, step.plan(first, count), {}), pool, options.stop)) return {};
+      step.advance();
+      continue;
+    }
     const std::vector<StepInputs> inputs = inputs_of(batch, first, count, step.plan(first, count), options.earlier);
     const auto end = std::lower_bound(next, wanted.end(), first + count);
     std::vector<int32_t> rows(next, end);
@@ -246,10 +302,44 @@ std::vector<StepInputs> DecoderModel::inputs_of(const Batch& batch, int64_t firs
   inputs.front().types = types_of(batch, first, count);
   if (spec_.relative_bias) {
     for (size_t device = 0; device < inputs.size(); ++device) {
-      inputs[device].relative_bias = relative_bias(*relative_bias_, *spec_.relative_bias, plan.positions, inputs[device].longest);
+      inputs[device].score_bias = relative_bias(*relative_bias_, *spec_.relative_bias, plan.positions, inputs[device].longest);
     }
   }
+  if (source_ != nullptr) add_target_inputs(batch, first, count, plan, inputs.front());
   return inputs;
+}
+
+void DecoderModel::add_target_inputs(const Batch& batch, int64_t first, int64_t count, const KvPlan& plan, StepInputs& inputs) const {
+  std::vector<int32_t> lengths, positions;
+  std::vector<float> hidden(static_cast<size_t>(count * inputs.longest), 0.0F);
+  for (const SequenceSlice& slice : batch.sequences) {
+    const int64_t begin = std::max(first, slice.first), end = std::min(first + count, slice.first + slice.count);
+    if (begin >= end) continue;
+    lengths.push_back(static_cast<int32_t>(slice.source));
+    for (int64_t row = begin; row < end; ++row) {
+      const auto of_row = hidden.begin() + (row - first) * inputs.longest;
+      std::fill(of_row, of_row + slice.source, -std::numeric_limits<float>::infinity());
+      positions.push_back(static_cast<int32_t>(plan.positions[static_cast<size_t>(row - first)] - slice.source));
+    }
+  }
+  inputs.target = {.source_lengths = Tensor::from_vector(lengths, {std::ssize(lengths)}, device_),
+                   .positions = Tensor::from_vector(positions, {count}, device_)};
+  const Tensor mask = Tensor::from_vector(hidden, {1, count, inputs.longest}, device_);
+  inputs.score_bias = inputs.score_bias ? *inputs.score_bias + mask : mask.broadcast_to({score_bias_heads_, count, inputs.longest});
+}
+
+bool DecoderModel::run_source(std::span<const StepInputs> inputs, const KvPool& pool, const StopCheck& stop) const {
+  Residual residual = source_->run_layers(inputs, pool, stop);
+  if (!residual.x.defined()) return false;
+  const Tensor encoded = source_->result_of(residual, ModelResult::hidden, {});
+  const BatchPlaces places{inputs.front(), angles_of(inputs.front().longest, pool, 0)};
+  const MixerContext context{.places = places, .pool = pool, .linear = linear_, .rope_style = spec_.rope_style, .observe = observe_};
+  for (const DecoderLayer& layer : layers_) {
+    for (const DecoderBlock& block : layer.blocks) {
+      for (const DecoderBlock::Part& part : block.parts) part.mixer->take_source(encoded, context);
+    }
+  }
+  return true;
 }
 
 std::optional<Tensor> DecoderModel::types_of(const Batch& batch, int64_t first, int64_t count) const {
@@ -270,7 +360,7 @@ std::optional<Tensor> DecoderModel::types_of(const Batch& batch, int64_t first, 
 int64_t DecoderModel::recorded_rows() const {
   const Runtime& runtime = device_.runtime();
   // A recording is one device's, and knows no numbers but those of StepNumbers.
-  if (spec_.relative_bias || token_types_) return 0;
+  if (spec_.relative_bias || token_types_ || source_ != nullptr) return 0;
   if (!record_ || !placement_.is_single() || observe_ || !runtime.runs_kernels() || runtime.op_fallback() != nullptr ||
       !layout_.states.empty())
     return 0;
@@ -363,7 +453,7 @@ Tensor DecoderModel::embed(const StepInputs& inputs) const {
   Tensor x = embedding_.scaled(embedding(embedding_.weight, inputs.tokens));
   if (spec_.embedding_scale != 1) x = x * spec_.embedding_scale;
   if (token_types_) x = x + (inputs.types ? embedding(*token_types_, *inputs.types) : token_types_->narrow(0, 0, 1));
-  if (learned_positions_) x = x + embedding(learned_positions_->weight, inputs.positions);
+  if (learned_positions_) x = x + embedding(learned_positions_->weight, inputs.target ? inputs.target->positions : inputs.positions);
   if (embedding_norm_) x = (*embedding_norm_)(x);
   if (projection_) x = biased(projection_->scaled(linear(x, projection_->weight, linear_)), projection_bias_);
   return x;
@@ -447,11 +537,8 @@ void DecoderModel::run_block(const DecoderBlock& block, Residual& residual, std:
 
 Tensor DecoderModel::result_of(Residual& residual, ModelResult result, const std::optional<AdapterRows>& adapters) const {
   if (streams_) residual.x = streams_->merge(residual.x, linear_);
-  if (!output_norm_) {
-    settle(residual);
-    return residual.x;
-  }
-  const Tensor normed = normalize(residual, *output_norm_);
+  if (!output_norm_) settle(residual);
+  const Tensor normed = output_norm_ ? normalize(residual, *output_norm_) : residual.x;
   return result == ModelResult::logits ? logits_of(normed, adapters) : normed;
 }
 

@@ -73,7 +73,7 @@ std::unique_ptr<DecoderModel> DecoderModel::load(const Checkpoint& checkpoint, c
   weights.set_scaled_feed_forward(architecture_of(checkpoint).scaled_feed_forward);
   const std::optional<size_t> free = free_memory(device);  // NOLINT(clang-analyzer-deadcode.DeadStores): read after the exception
   try {
-    return std::unique_ptr<DecoderModel>(new DecoderModel(std::move(spec), weights, options));
+    return std::unique_ptr<DecoderModel>(new DecoderModel(std::move(spec), weights, options, nullptr));
   } catch (const Error& error) {
     // Of the host's memory nothing is known that would help.
     if (error.code() != ErrorCode::out_of_memory || !device.runtime().runs_kernels()) throw;
@@ -86,12 +86,12 @@ namespace {
 std::atomic<uint64_t> models_made{0};
 
 // Of the layers that the bias is added in.
-int64_t relative_bias_heads(const DecoderSpec& spec) {
+int64_t score_bias_heads(const DecoderSpec& spec) {
   for (const LayerSpec& layer : spec.layers) {
     for (const BlockSpec& block : layer.blocks) {
       for (const PartSpec& part : block.parts) {
         const auto* attention = std::get_if<AttentionSpec>(&part.mixer);
-        if (attention != nullptr && attention->relative_bias) return attention->heads;
+        if (attention != nullptr && (attention->relative_bias || attention->after_source)) return attention->heads;
       }
     }
   }
@@ -108,7 +108,7 @@ LinearParams linear_params_of(const LoadOptions& options) {
 
 }  // namespace
 
-DecoderModel::DecoderModel(DecoderSpec spec, WeightReader& weights, const LoadOptions& options)
+DecoderModel::DecoderModel(DecoderSpec spec, WeightReader& weights, const LoadOptions& options, const Shared* shared)
     : spec_(std::move(spec)),
       placement_(Placement::of(layers_with_experts(spec_), weights.device(), options.placement)),
       device_(placement_.main()),
@@ -121,12 +121,15 @@ DecoderModel::DecoderModel(DecoderSpec spec, WeightReader& weights, const LoadOp
   const int64_t vocabulary = vocabulary_rows(checkpoint);
   make_layout(options);
   weights.set_device(device_);
-  if (spec_.encoder && !placement_.is_single()) {
+  weights.set_prefix(spec_.prefix);
+  if ((spec_.encoder || spec_.source) && !placement_.is_single()) {
     fail(ErrorCode::unsupported, "{}: an encoder runs on one device; load it without layers or experts on another one", checkpoint.name());
   }
   const bool tied = !spec_.encoder && !weights.has("output.weight");
+  if (shared != nullptr) embedding_ = shared->embedding;
   read_embedding(weights, vocabulary, tied);
-  read_layers(weights, options);
+  read_source(weights, options);
+  read_layers(weights, options, shared == nullptr ? 0 : shared->cached);
   weights.set_device(device_);
   if (spec_.layer_inputs) layer_rows_.emplace(*spec_.layer_inputs, std::ssize(spec_.layers), weights, spec_.hidden_size);
   if (spec_.alternating) streams_.emplace(*spec_.alternating, weights, spec_.hidden_size);
@@ -145,11 +148,11 @@ DecoderModel::DecoderModel(DecoderSpec spec, WeightReader& weights, const LoadOp
     ropes_.emplace_back(rope);
     long_ropes_.emplace_back(rope, spec_.context_length);
   }
-  require_all_read(weights);
+  if (shared == nullptr) require_all_read(weights);
   const std::optional<std::string_view> own_name = checkpoint.find_string("general.name");
   info_ = {.architecture = std::string(checkpoint.get_string("general.architecture")),
            .name = own_name ? printable_name(*own_name) : checkpoint.name(),
-           .context_length = spec_.context_length,
+           .context_length = (spec_.source ? 2 : 1) * spec_.context_length,
            .vocab_size = vocabulary,
            .layers = std::ssize(spec_.layers),
            .width = spec_.hidden_size,
@@ -160,6 +163,11 @@ DecoderModel::DecoderModel(DecoderSpec spec, WeightReader& weights, const LoadOp
            .headless = spec_.encoder || score_head_ || is_headless(checkpoint),
            .encoder = spec_.encoder,
            .dynamic_rope = !spec_.ropes.empty() && spec_.ropes.front().dynamic};
+  if (spec_.source) {
+    info_.source_length = spec_.source->context_length;
+    info_.target_length = spec_.context_length;
+    info_.target_start = spec_.target_start;
+  }
   info_.prompts = read_text_prompts(checkpoint, info_.architecture);
   if (score_head_) {
     info_.classifier = read_classifier(checkpoint, info_.architecture, score_head_->labels());
@@ -173,7 +181,9 @@ DecoderModel::DecoderModel(DecoderSpec spec, WeightReader& weights, const LoadOp
 
 void DecoderModel::read_embedding(WeightReader& weights, int64_t vocabulary, bool tied) {
   const int64_t size = spec_.embedding_size == 0 ? spec_.hidden_size : spec_.embedding_size;
-  embedding_ = tied ? weights.matrix("token_embd", vocabulary, size) : weights.table("token_embd", vocabulary, size);
+  if (!embedding_.weight.defined()) {
+    embedding_ = tied ? weights.matrix("token_embd", vocabulary, size) : weights.table("token_embd", vocabulary, size);
+  }
   if (spec_.learned_positions) learned_positions_ = weights.table("position_embd", spec_.context_length, size);
   if (spec_.token_types) {
     token_types_ = weights.vectors("token_types.weight", std::max<int64_t>(weights.rows_of("token_types.weight"), 1), size);
@@ -183,9 +193,9 @@ void DecoderModel::read_embedding(WeightReader& weights, int64_t vocabulary, boo
     projection_ = weights.matrix("token_embd_proj", spec_.hidden_size, size);
     projection_bias_ = weights.find_vector("token_embd_proj.bias", spec_.hidden_size);
   }
+  score_bias_heads_ = score_bias_heads(spec_);
   if (const auto& bias = spec_.relative_bias) {
-    const int64_t heads = relative_bias_heads(spec_);
-    relative_bias_ = weights.vectors(bias->name, bias->buckets, heads).transpose(0, 1).contiguous();
+    relative_bias_ = weights.vectors(bias->name, bias->buckets, score_bias_heads_).transpose(0, 1).contiguous();
   }
 }
 
@@ -247,8 +257,21 @@ int64_t DecoderModel::cache_of(const PartSpec& part, int64_t layer, std::span<co
   return cached_of[other];
 }
 
-void DecoderModel::read_layers(WeightReader& weights, const LoadOptions& options) {
-  int64_t cached = 0, recurrent = 0;
+void DecoderModel::read_source(WeightReader& weights, const LoadOptions& options) {
+  if (!spec_.source) return;
+  // What the encoder's layers keep of the source is not needed any more when the decoder's write theirs there.
+  const std::optional<KvLayer> kept = cached_layer(spec_.source->layers.front().blocks.front().parts.front(), options.cache_dtype());
+  const auto same = std::find(layout_.layers.begin(), layout_.layers.end(), kept);
+  const Shared shared{embedding_, same - layout_.layers.begin()};
+  if (same == layout_.layers.end()) layout_.layers.push_back(kept.value());
+  LoadOptions silent = options;
+  silent.layer_progress = {};
+  source_.reset(new DecoderModel(*spec_.source, weights, silent, &shared));
+  weights.set_prefix(spec_.prefix);
+}
+
+void DecoderModel::read_layers(WeightReader& weights, const LoadOptions& options, int64_t cached) {
+  int64_t recurrent = 0;
   std::vector<int64_t> cached_of;  // of the layers so far
   const auto tell = [&] {
     if (options.layer_progress) options.layer_progress(std::ssize(layers_), std::ssize(spec_.layers));

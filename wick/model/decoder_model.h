@@ -69,9 +69,18 @@ class DecoderModel final : public LanguageModel {
   [[nodiscard]] std::span<const LoadedAdapter> adapters() const noexcept override { return loaded_adapters_; }
 
  private:
-  DecoderModel(DecoderSpec spec, WeightReader& weights, const LoadOptions& options);
+  // Parts of a decoder that the encoder of its sources shares.
+  struct Shared {
+    const ScaledMatrix& embedding;
+    int64_t cached = 0;  // the number of the cache that its layers use
+  };
+  // `shared`: of an encoder in a checkpoint of both; nullptr for a model of its own.
+  DecoderModel(DecoderSpec spec, WeightReader& weights, const LoadOptions& options, const Shared* shared);
 
-  void read_layers(WeightReader& weights, const LoadOptions& options);
+  // Reads the encoder of a source. Its layers use the room of a cache of the decoder's, which come later, or of one more.
+  void read_source(WeightReader& weights, const LoadOptions& options);
+  // `cached`: the number of the first cache of its own.
+  void read_layers(WeightReader& weights, const LoadOptions& options, int64_t cached);
   // The number of the cache that a part of the layer uses; `cached_of`: of the first cache of each layer. Errors: unsupported where it is
   // on another device.
   [[nodiscard]] int64_t cache_of(const PartSpec& part, int64_t layer, std::span<const int64_t> cached_of) const;
@@ -115,6 +124,12 @@ class DecoderModel final : public LanguageModel {
                                                   const Tensor& earlier) const;
   // Before the first step of about so many rows: has its kernels made ready at once, as a device that runs kernels may. `step` queues it.
   void compile_first(int64_t rows, const ForwardOptions& options, bool has_adapters, const std::function<void()>& step) const;
+  // Adds what tells source and target of these rows apart, for a decoder that writes from a source, to the inputs of its one device.
+  void add_target_inputs(const Batch& batch, int64_t first, int64_t count, const KvPlan& plan, StepInputs& inputs) const;
+  // Whether these rows are of a source.
+  [[nodiscard]] bool is_source(const Batch& batch, int64_t row) const;
+  // Runs the encoder over a whole source, and gives what it makes of it to the layers that attend to it. Whether it was not to stop.
+  [[nodiscard]] bool run_source(std::span<const StepInputs> inputs, const KvPool& pool, const StopCheck& stop) const;
   // The results of those rows; an empty tensor if it was to stop.
   [[nodiscard]] Tensor run_parts(const Batch& batch, std::span<const int32_t> wanted, KvStep& step, const KvPool& pool,
                                  const ForwardOptions& options) const;
@@ -131,10 +146,14 @@ class DecoderModel final : public LanguageModel {
                                       std::optional<AdapterRows> adapters) const;
   // Logits of hidden states after the output norm.
   [[nodiscard]] Tensor logits_of(const Tensor& normed, const std::optional<AdapterRows>& adapters) const;
-  // How many rows from `first` on go through the layers together: those of whole sequences of an encoder.
+  // How many rows from `first` on go through the layers together: those of whole sequences of an encoder; one source, or targets.
   [[nodiscard]] int64_t rows_of_part(const Batch& batch, int64_t first, int64_t most) const;
+  [[nodiscard]] static int64_t rows_of_source_or_targets(const Batch& batch, int64_t first, int64_t most);
   // Errors: invalid_argument for a sequence that an encoder is to continue.
   void check_whole_texts(const Batch& batch) const;
+  // Errors: invalid_argument for a slice without a source, for one that is not there as a whole, and for a result of its rows;
+  // context_full for a source or a target that is too long.
+  void check_sources(const Batch& batch) const;
   void read_embedding(WeightReader& weights, int64_t vocabulary, bool tied);
   void read_head(WeightReader& weights, int64_t vocabulary, bool tied);
   [[nodiscard]] const ScaledMatrix& head() const noexcept { return own_head_ ? *own_head_ : embedding_; }
@@ -150,10 +169,12 @@ class DecoderModel final : public LanguageModel {
   std::optional<ScaledMatrix> projection_;         // of embeddings: [hidden_size, embedding_size]
   std::optional<Tensor> projection_bias_;          // [hidden_size]
   std::optional<Tensor> relative_bias_;            // [heads, buckets]
+  int64_t score_bias_heads_ = 1;                   // of StepInputs::score_bias
   std::optional<Norm> embedding_norm_;
   std::optional<LayerRows> layer_rows_;
   std::optional<AlternatingStreams> streams_;
   std::vector<DecoderLayer> layers_;
+  std::unique_ptr<DecoderModel> source_;  // the encoder of a source; may be none
   std::optional<Norm> output_norm_;
   std::optional<ScoreHead> score_head_;
   std::optional<DenseLayers> dense_;           // of a model of vectors

@@ -32,11 +32,16 @@ std::string describe_spec(const AttentionSpec& spec) {
   if (spec.cache_of >= 0) text += fmt::format(", keys and values of layer {}", spec.cache_of);
   if (spec.keys_are_values) text += ", keys are values";
   if (spec.relative_bias) text += ", relative bias";
+  if (spec.after_source) text += ", to the target alone";
   if (spec.own_bias) text += ", " + spec.own_bias->name;
   if (spec.sinks) text += ", sinks";
   if (spec.temperature.length != 0) text += fmt::format(", temperature by {} from {}", spec.temperature.scale, spec.temperature.length);
   if (spec.sub_norm) text += fmt::format(", {}", spec.sub_norm->name);
   return text;
+}
+
+std::string describe_spec(const CrossAttentionSpec& spec) {
+  return fmt::format("attention {} × {} to the source, scale {:.6g}", spec.heads, spec.head_dim, spec.scale);
 }
 
 std::string describe_spec(const LatentAttentionSpec& spec) {
@@ -169,6 +174,9 @@ std::string describe_layer(const LayerSpec& layer) {
 
 std::vector<std::string> describe_model(const DecoderSpec& model) {
   std::vector<std::string> lines;
+  if (model.source) {
+    for (const std::string& line : describe_model(*model.source)) lines.push_back("source: " + line);
+  }
   lines.push_back(fmt::format("embedding {}{}{}", model.hidden_size,
                               model.embedding_scale == 1 ? "" : fmt::format(" × {:.6g}", model.embedding_scale),
                               model.learned_positions ? " + learned positions" : "") +

@@ -65,6 +65,7 @@ struct AttentionSpec {
   bool keys_are_values = false;    // the values are attn_k's products, before its norm
   bool normalizes_values = false;  // each head's, without weights
   bool relative_bias = false;      // DecoderSpec::relative_bias is added to the scores
+  bool after_source = false;       // of a decoder that writes from a source: the source's positions before the target are hidden
   std::optional<OwnBias> own_bias = {};
   bool sinks = false;  // attn_sinks: a score of each head that takes weight from all (Xiao et al. 2024)
   QueryTemperature temperature = {};
@@ -75,6 +76,14 @@ struct AttentionSpec {
   HeadNorms head_norms = HeadNorms::none;  // attn_q_norm, attn_k_norm
   std::optional<NormSpec> sub_norm = {};   // of the heads' results, before attn_output
   float norm_epsilon = 1e-5F;              // of head_norms
+};
+
+// Attention of a target's tokens to its source (Vaswani et al. 2017). Keys and values are products of what the encoder made of the source
+// (DecoderSpec::source). They are computed once, and are in the cache of the layer's own attention, before the target's. Weights:
+// cross_attn_q, cross_attn_k, cross_attn_v, cross_attn_output; biases where the checkpoint has them.
+struct CrossAttentionSpec {
+  int64_t heads = 0, head_dim = 0;
+  float scale = 1;  // of query · key
 };
 
 // Latent attention (DeepSeek-AI 2024): the keys and values of all heads are products of one row a position, normalized, which the cache
@@ -208,8 +217,8 @@ struct OwnSpec {
 };
 
 struct PartSpec {
-  std::variant<AttentionSpec, LatentAttentionSpec, FeedForwardSpec, ExpertsSpec, ShortConvolutionSpec, StateSpaceSpec, SelectiveScanSpec,
-               DeltaRuleSpec, LayerInputSpec, OwnSpec>
+  std::variant<AttentionSpec, CrossAttentionSpec, LatentAttentionSpec, FeedForwardSpec, ExpertsSpec, ShortConvolutionSpec, StateSpaceSpec,
+               SelectiveScanSpec, DeltaRuleSpec, LayerInputSpec, OwnSpec>
       mixer;
   std::optional<NormSpec> norm = {};       // of its own input, where parts of a block do not share the block's
   std::optional<NormSpec> post_norm = {};  // of its own result
@@ -278,6 +287,13 @@ struct DecoderSpec {
   std::optional<RelativeBiasSpec> relative_bias = {};
   // Tokens see later ones: a text is computed as a whole, and nothing of it is kept. There are no logits.
   bool encoder = false;
+  // The encoder of the source that this decoder writes from; none: it continues texts. The first tokens of a sequence are the source,
+  // context_length at most, and the others the target, as many at most.
+  std::shared_ptr<const DecoderSpec> source = {};
+  std::vector<int32_t> target_start = {};  // what each target begins with
+  // A prefix of names of weights: the tensor of a name with it counts before that of the name alone. "enc." and "dec." in a checkpoint of
+  // both.
+  std::string prefix = {};
   std::optional<ScoreHeadSpec> score_head = {};
   float embedding_scale = 1;
   std::optional<LayerRowsSpec> layer_inputs = {};

@@ -36,8 +36,11 @@ struct ModelInfo {
   bool headless = false;                      // it gives vectors of texts, and no logits
   std::optional<Classifier> classifier = {};  // of a model with a head for scores
   TextPrompts prompts = {};
-  bool encoder = false;       // tokens see later ones
-  bool dynamic_rope = false;  // the file asks for other frequencies beyond context_length, which this version does not run
+  bool encoder = false;  // tokens see later ones
+  // Limits of an encoder–decoder: tokens of a source, and of a target; 0: the model is none. context_length is both together.
+  int64_t source_length = 0, target_length = 0;
+  std::vector<int32_t> target_start = {};  // the tokens that a target begins with
+  bool dynamic_rope = false;               // the file asks for other frequencies beyond context_length, which this version does not run
 
   // The longest context for a message: its number, and why a longer one is refused where the file itself has a rule for it.
   [[nodiscard]] std::string longest() const;

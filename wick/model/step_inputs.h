@@ -25,6 +25,12 @@ struct StateInputs {
   Tensor seen, last;
 };
 
+// Inputs of a decoder that writes from a source.
+struct TargetInputs {
+  Tensor source_lengths;  // i32 [sequences]
+  Tensor positions;       // i32 [rows]: of each token in its target
+};
+
 struct StepInputs {
   Tensor tokens, positions;  // i32 [rows]
   struct Group {
@@ -36,7 +42,9 @@ struct StepInputs {
   std::optional<StateInputs> states = {};    // where layers keep states
   std::optional<AdapterRows> adapters = {};  // where some of the rows go through adapters
   std::optional<Tensor> types = {};          // i32 [rows], where some are of the second text of a pair
-  std::optional<Tensor> relative_bias = {};  // f32 [heads, rows, longest]
+  // An addition to the scores of layers with a relative bias, or after a source: f32 [heads, rows, longest].
+  std::optional<Tensor> score_bias = {};
+  std::optional<TargetInputs> target = {};  // where the rows are of targets
 };
 
 // Which adapters the rows of a batch go through: `of_row` of each row, 0 where it has fewer; none where of_row is 0.

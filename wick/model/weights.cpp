@@ -26,16 +26,19 @@ Shape without_leading_ones(const Shape& shape) {
 
 // What a folder would call a layer's tensor: as it calls that of another layer. Empty where it has none of these, and for GGUF files.
 std::string stored_name(const Checkpoint& file, std::string_view name) {
-  const size_t end = name.find('.', 4);
-  if (file.gguf() != nullptr || !name.starts_with("blk.") || end == std::string_view::npos) return {};
+  constexpr std::string_view kLayer = "blk.";
+  const size_t layer = name.find(kLayer), first = layer + kLayer.size();
+  const size_t end = layer == std::string_view::npos ? layer : name.find('.', first);
+  if (file.gguf() != nullptr || end == std::string_view::npos) return {};
   for (const CheckpointTensor& other : file.tensors()) {
-    const size_t other_end = other.name.find('.', 4);
-    if (!other.name.starts_with("blk.") || other_end == std::string::npos || other.name.substr(other_end) != name.substr(end)) continue;
-    const std::string number = "." + other.name.substr(4, other_end - 4) + ".";
+    const size_t other_end = other.name.find('.', first);
+    const bool is_kin = other.name.starts_with(name.substr(0, first)) && other_end != std::string::npos;
+    if (!is_kin || other.name.substr(other_end) != name.substr(end)) continue;
+    const std::string number = "." + other.name.substr(first, other_end - first) + ".";
     const size_t at = other.stored.find(number);
     if (at == std::string::npos) continue;
     std::string stored = other.stored;
-    return stored.replace(at + 1, number.size() - 2, name.substr(4, end - 4));
+    return stored.replace(at + 1, number.size() - 2, name.substr(first, end - first));
   }
   return {};
 }
@@ -63,8 +66,13 @@ WeightReader::WeightReader(const Checkpoint& file, Device device, const LoadOpti
   total_bytes_ = std::max(total_bytes_, bytes);
 }
 
+const CheckpointTensor* WeightReader::stored(const std::string& name) const {
+  const CheckpointTensor* own = prefix_.empty() ? nullptr : file_.find_tensor(prefix_ + name);
+  return own != nullptr ? own : file_.find_tensor(name);
+}
+
 const CheckpointTensor* WeightReader::take(const std::string& name) {
-  const CheckpointTensor* tensor = file_.find_tensor(name);
+  const CheckpointTensor* tensor = stored(name);
   if (tensor != nullptr) read_[static_cast<size_t>(tensor - file_.tensors().data())] = true;
   return tensor;
 }
@@ -135,13 +143,13 @@ const CheckpointTensor& WeightReader::find(const std::string& name, OpId op) {
 }
 
 void WeightReader::fail_missing(const std::string& name) const {
-  const std::string stored = stored_name(file_, name);
+  const std::string own = prefix_ + name, in_folder = stored_name(file_, own);
   fail(ErrorCode::not_found, "{}: tensor '{}'{} is missing; the file is incomplete or of another architecture", file_.name(),
-       stored.empty() ? name : stored, stored.empty() ? "" : " (" + name + ")");
+       in_folder.empty() ? own : in_folder, in_folder.empty() ? "" : " (" + own + ")");
 }
 
 bool WeightReader::is_scaled(const std::string& name) const {
-  const CheckpointTensor* tensor = file_.find_tensor(name + ".weight");
+  const CheckpointTensor* tensor = stored(name + ".weight");
   return scaled_feed_forward_ || name.find(".ffn_") == std::string::npos || (tensor != nullptr && tensor->dtype == DType::nvfp4);
 }
 
@@ -196,7 +204,7 @@ ScaledMatrix WeightReader::unscaled_matrix(const std::string& name, int64_t rows
 }
 
 ScaledMatrix WeightReader::experts(const std::string& name, int64_t count, int64_t rows, int64_t columns) {
-  const CheckpointTensor* scales = file_.find_tensor(name + ".scale");
+  const CheckpointTensor* scales = stored(name + ".scale");
   if (scales == nullptr || scales->shape.elements() <= 1) return read(name, OpId::linear_experts, {count, rows, columns});
   const CheckpointTensor& tensor = find(name + ".weight", OpId::linear_experts);
   ScaledMatrix matrix = stored_matrix(tensor, {count, rows, columns});
@@ -252,7 +260,7 @@ ScaledMatrix WeightReader::matrix_rows(const std::string& name, const Rows& rows
 }
 
 int64_t WeightReader::rows_of(const std::string& name) const {
-  const CheckpointTensor* tensor = file_.find_tensor(name);
+  const CheckpointTensor* tensor = stored(name);
   return tensor == nullptr || tensor->shape.rank() == 0 ? 0 : tensor->shape[0];
 }
 

@@ -41,6 +41,8 @@ struct ScaledMatrix {
 class WeightReader {
  public:
   WeightReader(const Checkpoint& file, Device device, const LoadOptions& options);
+  // From now on a tensor of a name with this prefix counts before that of the name alone (DecoderSpec::prefix).
+  void set_prefix(const std::string& prefix) { prefix_ = prefix; }
   // Architecture::scaled_feed_forward, which is so until it is said.
   void set_scaled_feed_forward(bool scaled) { scaled_feed_forward_ = scaled; }
 
@@ -66,7 +68,7 @@ class WeightReader {
   // "<name>.scale" of a stack that another stack has taken in: f32 [count, 1].
   [[nodiscard]] std::optional<Tensor> find_expert_scales(const std::string& name, int64_t count);
   [[nodiscard]] std::optional<Tensor> find_vector_part(const std::string& name, const Rows& elements);
-  [[nodiscard]] bool has(const std::string& name) const { return file_.find_tensor(name) != nullptr; }
+  [[nodiscard]] bool has(const std::string& name) const { return stored(name) != nullptr; }
   // 0 if the tensor is absent or has no dimensions.
   [[nodiscard]] int64_t rows_of(const std::string& name) const;
   [[nodiscard]] const Checkpoint& checkpoint() const noexcept { return file_; }
@@ -112,10 +114,13 @@ class WeightReader {
   [[nodiscard]] ScaledMatrix stored_matrix(const CheckpointTensor& tensor, const Shape& shape);
   [[nodiscard]] ScaledMatrix read(const std::string& name, OpId op, const Shape& shape);
 
-  // find_tensor, which marks the tensor as read.
+  // The tensor of that name, with the prefix if there is one; nullptr if there is none.
+  [[nodiscard]] const CheckpointTensor* stored(const std::string& name) const;
+  // The same, and marks it as read.
   [[nodiscard]] const CheckpointTensor* take(const std::string& name);
 
   const Checkpoint& file_;
+  std::string prefix_;
   std::vector<bool> read_;  // of file_.tensors()
   Device device_;
   std::function<void(uint64_t, uint64_t)> progress_;

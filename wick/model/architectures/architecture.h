@@ -90,7 +90,9 @@ struct HuggingFaceForm {
   bool adjusts_width = false;          // the feed-forward width is two thirds of the one that is said, rounded up (LFM2)
   std::string_view step_rank = {};     // config.json's key of the rank of Mamba's time steps, which may be "auto"
   bool scales_rope_base = false;       // RoPE scaling of type "ntk": the base times its factor, at all lengths (GTE)
-  double yarn_log_unit = 0;            // what GGUF files multiply YaRN's mscale_all_dim by; 0: it is refused
+  // Rows of learned positions before that of the first token, which the number of positions does not count (BART).
+  int64_t unused_positions = 0;
+  double yarn_log_unit = 0;  // what GGUF files multiply YaRN's mscale_all_dim by; 0: it is refused
 };
 
 struct Architecture {
@@ -102,7 +104,8 @@ struct Architecture {
   bool experts = false;                                      // may be a mixture of experts
   // Some layers keep a state in the place of keys and values, or beside them: they may have no heads, and no feed-forward part.
   bool recurrent = false;
-  bool encoder = false;  // DecoderSpec::encoder
+  bool encoder = false;          // DecoderSpec::encoder
+  bool encoder_decoder = false;  // DecoderSpec::source
   // The scales that GGUF files give for matrices of feed-forward parts count. For others they do for NVFP4 alone, as in llama.cpp.
   bool scaled_feed_forward = false;
   // Keys that it reads beyond the shared ones, and other meanings of these.

@@ -89,7 +89,9 @@
   ROW(kDebertaV2) \
   ROW(kGemmaEmbedding) \
   ROW(kLlamaEmbed) \
-  ROW(kT5Encoder)
+  ROW(kT5Encoder) \
+  ROW(kT5) \
+  ROW(kBart)
 // clang-format on
 
 namespace wick {

@@ -9,6 +9,7 @@
 #include "wick/base/fail.h"
 #include "wick/base/json.h"
 #include "wick/base/mapped_file.h"
+#include "wick/model/architectures/architecture.h"
 
 namespace wick {
 namespace {
@@ -21,7 +22,22 @@ class SamplingTranslator {
  public:
   SamplingTranslator(Checkpoint::Folder& folder, const Json& root) : folder_(folder), root_(root) {}
 
+  // What targets of an encoder–decoder begin with: this file counts more than config.json, as in transformers.
+  void translate_target_start() {
+    if (folder_.architecture == nullptr || !folder_.architecture->encoder_decoder) return;
+    for (const char* key : {"decoder_start_token_id", "forced_bos_token_id"}) {
+      const Json* const token = find(key);
+      if (token == nullptr) continue;
+      if (!token->is_number_unsigned()) refuse(key, *token, "the id of one token");
+      const std::string name = std::string(folder_.architecture->name) + "." + key;
+      std::erase_if(folder_.metadata, [&](const auto& entry) { return entry.first == name; });
+      folder_.metadata.emplace_back(name, GgufValue{token->get<uint64_t>()});
+      folder_.origins[name] = fmt::format("{}: {}", kFile, key);
+    }
+  }
+
   void translate() {
+    translate_target_start();
     const Json* const sampled = find("do_sample");
     if (sampled != nullptr && !sampled->is_boolean()) refuse("do_sample", *sampled, "true or false");
     if (sampled != nullptr && !sampled->get<bool>()) {

@@ -1,5 +1,6 @@
 // Tensors of GGUF files by canonical names, where an architecture's files call them otherwise: "enc.blk.0.attn_o" of T5's encoder is
-// "blk.0.attn_output", and "blk.0.ffn_norm" of Falcon-H1 "blk.0.ffn_norm.weight".
+// "blk.0.attn_output", "dec.blk.0.cross_attn_o" of T5 "dec.blk.0.cross_attn_output", and "blk.0.ffn_norm" of Falcon-H1
+// "blk.0.ffn_norm.weight".
 #pragma once
 
 #include <string>

@@ -105,7 +105,7 @@ int64_t take_unused_positions(TranslatedConfig& config, const std::string& path)
 
 void drop_positions(Checkpoint::Folder& folder, int64_t count) {
   for (CheckpointTensor& tensor : folder.tensors) {
-    if (tensor.name != "position_embd.weight" || tensor.shape.rank() != 2 || tensor.shape[0] <= count) continue;
+    if (!tensor.name.ends_with("position_embd.weight") || tensor.shape.rank() != 2 || tensor.shape[0] <= count) continue;
     const size_t row_bytes = tensor.data.size() / static_cast<size_t>(tensor.shape[0]);
     tensor.data = tensor.data.subspan(static_cast<size_t>(count) * row_bytes);
     tensor.shape = {tensor.shape[0] - count, tensor.shape[1]};
@@ -194,7 +194,7 @@ Checkpoint open_hugging_face(const std::filesystem::path& path) {
   Checkpoint::Folder folder{.path = path, .architecture = config.architecture};
   const bool has_head = add_folder_tensors(folder, stored, config);
   settle_pooler(folder, config);
-  drop_positions(folder, unused_positions);
+  drop_positions(folder, unused_positions + config.architecture->hugging_face.unused_positions);
   add_factors(folder, "rope_factors_long.weight", std::move(config.long_factors));
   add_factors(folder, "rope_factors_short.weight", std::move(config.short_factors));
   add_factors(folder, "rope_freqs.weight", divisors_of_pairs(config));

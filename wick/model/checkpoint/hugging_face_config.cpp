@@ -69,6 +69,7 @@ TranslatedConfig ConfigTranslator::translate() {
   for (const auto& [key, value] : json_.items()) translate_key(key, value);
   add_classifier();
   add_values_of_class();
+  translate_decoder_start();
   translate_rope();
   translate_dual_chunks();
   if (result_.architecture->recurrent) {

@@ -90,6 +90,14 @@ void ConfigTranslator::translate_dual_chunks() {
   add("context_length", std::string(name) + ".chunk_size", {within});
 }
 
+// Where the configuration of an encoder–decoder does not say what a target begins with, it is BOS, as in transformers.
+void ConfigTranslator::translate_decoder_start() {
+  constexpr const char* kStart = "decoder_start_token_id";
+  const Json* bos = find("bos_token_id");
+  if (!result_.architecture->encoder_decoder || has(kStart) || bos == nullptr || !bos->is_number_unsigned()) return;
+  add_json(kStart, "bos_token_id", *bos);
+}
+
 // Which layers attend: GGUF files say it by key/value heads of each, and by feed-forward widths where a layer is one thing alone.
 void ConfigTranslator::translate_layer_kinds() {
   const Json* heads = find("num_attention_heads");

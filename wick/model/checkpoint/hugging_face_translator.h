@@ -116,6 +116,7 @@ class ConfigTranslator {
   // --- hugging_face_layers.cpp ---
   void translate_layer_flags(const ConfigRow& row, const Json& value);
   void translate_dual_chunks();
+  void translate_decoder_start();
   void translate_layer_kinds();
   void add_recurrent_layers(const std::string& origin, const std::vector<LayerKind>& kinds);
   void translate_state_sizes();

@@ -211,11 +211,11 @@ Tensor AttentionMixer::heads_of(const std::vector<Tensor>& qkv, std::optional<Te
   params.causal = spec_.causal;
   const bool is_near = !spec_.causal && spec_.retention.kind == Retention::Kind::window;
   const bool is_symmetric = !spec_.causal && biases_.slopes;
-  if (is_near || is_symmetric || spec_.relative_bias || own_bias_) {
+  if (is_near || is_symmetric || spec_.relative_bias || spec_.after_source || own_bias_) {
     const StepInputs& step = context.places.step;
     AttentionBiases biases = biases_;
     const auto add = [&](const Tensor& mask) { biases.mask = biases.mask ? *biases.mask + mask : mask; };
-    if (spec_.relative_bias) add(*step.relative_bias);
+    if (spec_.relative_bias || spec_.after_source) add(*step.score_bias);
     if (is_symmetric) add(distance_mask(step, *std::exchange(biases.slopes, std::nullopt)));
     if (is_near) add(near_mask(step, spec_));
     if (own_bias_) add(own_bias_->of(query, by_head(qkv[1], spec_.kv_heads, key_norm_), step));

@@ -86,6 +86,8 @@ std::unique_ptr<Mixer> build_mixer(const PartSpec& part, WeightReader& weights, 
       [&]<class Spec>(const Spec& spec) -> std::unique_ptr<Mixer> {
         if constexpr (std::is_same_v<Spec, AttentionSpec>) {
           return build_attention(spec, weights, place);
+        } else if constexpr (std::is_same_v<Spec, CrossAttentionSpec>) {
+          return build_cross_attention(spec, weights, place);
         } else if constexpr (std::is_same_v<Spec, LatentAttentionSpec>) {
           return build_latent_attention(spec, weights, place);
         } else if constexpr (std::is_same_v<Spec, FeedForwardSpec>) {

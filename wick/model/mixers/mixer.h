@@ -68,6 +68,8 @@ class Mixer {
     (void)x, (void)norm, (void)context;
     return std::nullopt;
   }
+  // Writes keys and values of what the encoder made of a source, [rows, hidden_size], to the cache, where this part attends to it.
+  virtual void take_source(const Tensor& encoded, const MixerContext& context) const { (void)encoded, (void)context; }
   // Matrices multiplied in every step.
   [[nodiscard]] virtual std::vector<const ScaledMatrix*> matrices() const = 0;
   // Those whose products go through MixerContext::adapted, so that adapters may change them.
@@ -113,6 +115,7 @@ struct MixerPlace {
   int64_t hidden_size = 0;
 };
 [[nodiscard]] std::unique_ptr<Mixer> build_attention(const AttentionSpec& spec, WeightReader& weights, const MixerPlace& place);
+[[nodiscard]] std::unique_ptr<Mixer> build_cross_attention(const CrossAttentionSpec& spec, WeightReader& weights, const MixerPlace& place);
 [[nodiscard]] std::unique_ptr<Mixer> build_latent_attention(const LatentAttentionSpec& spec, WeightReader& weights,
                                                             const MixerPlace& place);
 [[nodiscard]] std::unique_ptr<Mixer> build_feed_forward(const FeedForwardSpec& spec, WeightReader& weights, const MixerPlace& place);
