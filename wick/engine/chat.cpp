@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "wick/base/error.h"
+#include "wick/base/fail.h"
 #include "wick/engine/engine.h"
 #include "wick/model/language_model.h"
 #include "wick/text/chat/call_detection.h"
@@ -59,12 +60,20 @@ std::string token_text(const Tokenizer& tokenizer, std::optional<TokenId> token)
 
 }  // namespace
 
+void check_chats(const ModelInfo& model) {
+  if (model.source_length == 0) return;
+  fail(ErrorCode::invalid_argument,
+       "{} is an encoder–decoder ({}): it writes one text from another and holds no conversation; use wick run", model.name,
+       model.architecture);
+}
+
 Chat::Chat(LanguageModel& model, std::shared_ptr<const Tokenizer> tokenizer, ChatTemplate chat_template, const ChatOptions& options)
     : tokenizer_(std::move(tokenizer)),
       template_(std::move(chat_template)),
       syntax_(options.format.empty() ? template_.traits().syntax : find_call_syntax(options.format)),
       answer_(options.answer),
       constraints_(tokenizer_) {
+  check_chats(model.info());
   EngineOptions engine{.context = options.context, .sequences = 1, .queue = 1};
   engine.speculation = {.ngram = false, .most = options.draft_tokens};
   engine_ = std::make_unique<Engine>(model, tokenizer_, engine, options.draft);

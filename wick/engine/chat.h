@@ -18,6 +18,7 @@ namespace [[gnu::visibility("default")]] wick {
 
 class Engine;
 struct EngineMetrics;
+struct ModelInfo;
 class LanguageModel;
 class Tokenizer;
 
@@ -48,6 +49,9 @@ struct ChatAnswer {
 
 // Takes an event as it comes. Returning false stops the answer.
 using ChatCallback = std::function<bool(const ChatEvent& event)>;
+
+// Errors: invalid_argument for an encoder–decoder, which holds no conversation.
+void check_chats(const ModelInfo& model);
 
 class Chat {
  public:

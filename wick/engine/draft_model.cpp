@@ -19,6 +19,9 @@ DraftModel::DraftModel(LanguageModel& model, const ModelInfo& target, int64_t co
     fail(ErrorCode::invalid_argument, "draft model {}: it has {} tokens and {} has {}; take a draft of the same vocabulary", info.name,
          info.vocab_size, target.name, target.vocab_size);
   }
+  if (info.source_length > 0 || info.encoder) {
+    fail(ErrorCode::unsupported, "draft model {}: it is no decoder ({}); take one", info.name, info.architecture);
+  }
   if (!model.cache_layout().states.empty()) {
     fail(ErrorCode::unsupported, "draft model {}: its recurrent layers cannot take back a wrong token; take one without", info.name);
   }

@@ -80,7 +80,9 @@ class EngineLoop {
 
   Stream submit(Request request);
   std::vector<TokenId> encode(std::string_view prompt, bool parse_special) const {
-    return encode_prompt(*tokenizer_, info().model, prompt, parse_special);
+    const EngineInfo of = info();
+    // A source is a whole text.
+    return (of.source_tokens > 0 ? encode_embedded : encode_prompt)(*tokenizer_, of.model, prompt, parse_special);
   }
 
   std::vector<TokenId> tokens_of(const Request& request, const EngineInfo& info) const {
@@ -166,6 +168,14 @@ void EngineLoop::check(const Request& request, const EngineInfo& info) {
     fail(ErrorCode::invalid_argument, "{} is an encoder ({}): it gives vectors or scores of texts and writes none; take a decoder to write",
          info.model, info.architecture);
   }
+  if (info.source_tokens > 0 && request.task == Request::Task::embed) {
+    fail(ErrorCode::invalid_argument, "{} is an encoder–decoder ({}): it writes texts and gives no vectors or scores; take an encoder",
+         info.model, info.architecture);
+  }
+  if (info.source_tokens > 0 && request.prompt_logprobs) {
+    fail(ErrorCode::invalid_argument, "prompt_logprobs: {} is an encoder–decoder ({}), whose prompt has no probabilities", info.model,
+         info.architecture);
+  }
   for (const TokenId token : request.tokens) {
     if (token >= 0 && token < info.vocab_size) continue;
     fail(ErrorCode::index_out_of_range, "tokens: {} is outside the vocabulary of {}, which has {} tokens", token, info.model,
@@ -174,9 +184,13 @@ void EngineLoop::check(const Request& request, const EngineInfo& info) {
 }
 
 void EngineLoop::check_length(const Request& request, size_t tokens, const EngineInfo& info) {
-  const auto most = request.task == Request::Task::embed ? info.embed_tokens : info.context;
+  const bool is_source = info.source_tokens > 0;
+  const auto of_context = info.context - std::ssize(info.target_start);
+  const auto most = request.task == Request::Task::embed ? info.embed_tokens
+                    : is_source                          ? std::min(info.source_tokens, of_context)
+                                                         : info.context;
   if (static_cast<int64_t>(tokens) <= most) return;
-  fail_prompt_too_long(static_cast<int64_t>(tokens), most, info.model_context);
+  fail_prompt_too_long(static_cast<int64_t>(tokens), most, is_source ? info.source_tokens : info.model_context);
 }
 
 void EngineLoop::require_room() {
@@ -209,6 +223,10 @@ Stream EngineLoop::submit(Request request) {
   }
   check_length(request, active->prompt.size(), info);
   active->usage.prompt_tokens = std::ssize(active->prompt);
+  if (info.source_tokens > 0) {
+    active->source = std::ssize(active->prompt);
+    active->prompt.insert(active->prompt.end(), info.target_start.begin(), info.target_start.end());
+  }
   active->cache_identity = identity_of(request.cache_salt);
   active->seed = request.params.sampling.seed ? *request.params.sampling.seed : draw_seed();
   active->submitted = now;
@@ -247,6 +265,10 @@ void EngineLoop::add_adapter(const std::string& name, const std::filesystem::pat
   const EngineInfo info = this->info();
   const Architecture* architecture = find_architecture(info.architecture);
   if (architecture == nullptr) fail(ErrorCode::unsupported, "adapter {}: {} takes no adapters", printable(name), info.model);
+  if (info.source_tokens > 0) {
+    fail(ErrorCode::unsupported, "adapter {}: this version runs no adapters of encoder–decoders such as {}; merge it into the model",
+         printable(name), info.model);
+  }
   auto adapter = LoraAdapter::open(path, *architecture);
   std::vector<LoadedAdapter> now = between_steps([&](EngineCore& core) {
     core.add_adapter(name, std::move(adapter), scale);

@@ -114,7 +114,8 @@ std::vector<EngineCore::Work> EngineCore::plan_ahead() {
     if (sequence == nullptr || sequence->ended) continue;
     ++there;
     // With the token that is under way it ends.
-    const bool ends = sequence->generated() + 1 >= sequence->request().request.params.max_tokens || sequence->length() + 1 > info_.context;
+    const bool ends =
+        sequence->generated() + 1 >= sequence->request().request.params.max_tokens || sequence->length() + 1 > context_of(*sequence);
     if (!ends) works.push_back({.sequence = sequence, .count = 1, .earlier = static_cast<int64_t>(row), .results = 1});
   }
   const auto& running = scheduler_.running();
@@ -180,7 +181,7 @@ void EngineCore::take_drawn(Sequence& sequence, int64_t position, TokenId token)
     if (sequence.first_token) ++sequence.decode_steps;
     // A later step has taken it for granted.
     if (sequence.computed > position) pool_->set_tokens(sequence.handle, position, std::span(&token, 1));
-    const auto reason = note_choice(sequence, sequence.take(token, info_.context));
+    const auto reason = note_choice(sequence, sequence.take(token, context_of(sequence)));
     if (!reason) return;
     if (sequence.computed >= sequence.length()) sequence.computed = pool_->truncate(sequence.handle, sequence.length() - 1);
     end(sequence, *reason);

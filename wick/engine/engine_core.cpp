@@ -84,6 +84,14 @@ EngineCore::EngineCore(std::shared_ptr<LanguageModel> model, std::shared_ptr<con
   if (options.unload_after.count() > 0 && !options.reload) {
     ::wick::fail(ErrorCode::invalid_argument, "EngineOptions: unload_after without reload: give what loads the model again");
   }
+  if (model->info().source_length > 0) {
+    if (draft != nullptr) {
+      ::wick::fail(ErrorCode::unsupported, "{} is an encoder–decoder, for which this version runs no draft model; leave {} out",
+                   info_.model, draft->info().name);
+    }
+    // What the cache holds of a target depends on all of its source.
+    options_.prefix_cache = false;
+  }
   if (draft != nullptr) draft_ = std::make_unique<DraftModel>(*draft, model->info(), info_.context, info_.sequences);
   take(std::move(model), true);
   update_gauges();
@@ -340,7 +348,13 @@ SequenceHandle EngineCore::find_prefix(Sequence& sequence) {
 
 // --- Sessions ---
 
+void EngineCore::refuse_session() const {
+  if (info_.source_tokens == 0) return;
+  ::wick::fail(ErrorCode::unsupported, "{} is an encoder–decoder, of which this version saves no sessions", info_.model);
+}
+
 int64_t EngineCore::save_session(std::span<const TokenId> tokens, const std::filesystem::path& path) {
+  refuse_session();
   ensure_loaded();
   const SequenceHandle handle = pool_->create_from_prefix(tokens);
   std::vector<std::byte> bytes;
@@ -360,6 +374,7 @@ int64_t EngineCore::save_session(std::span<const TokenId> tokens, const std::fil
 }
 
 int64_t EngineCore::restore_session(const std::filesystem::path& path) {
+  refuse_session();
   ensure_loaded();
   const auto file = MappedFile::open(path);
   const SequenceHandle handle = pool_->restore(file->bytes());

@@ -2,6 +2,7 @@
 // One thread at a time.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <future>
@@ -126,6 +127,16 @@ class EngineCore {
   [[nodiscard]] int64_t available_blocks() const;
   // Blocks that running sequences will take for what they have yet to compute, and for one token more each.
   [[nodiscard]] int64_t promised_blocks() const;
+
+  // The most positions that the sequence may have.
+  [[nodiscard]] int64_t context_of(const Sequence& sequence) const noexcept {
+    const int64_t source = sequence.request().source;
+    return source == 0 ? info_.context : std::min(info_.context, source + info_.target_tokens);
+  }
+  // Errors: unsupported for an encoder–decoder.
+  void refuse_session() const;
+  // The warm-up of an encoder–decoder.
+  void warm_up_target();
 
   // --- engine_step.cpp: one batch ---
   [[nodiscard]] std::vector<Work> plan();

@@ -70,7 +70,8 @@ void EngineCore::take(std::shared_ptr<LanguageModel> model, bool is_same) {
   may_go_ahead_ = options_.ahead && runtime.runs_kernels() && runtime.op_fallback() == nullptr && layout.states.empty() && !is_shared &&
                   model_->info().vocab_size <= kMaxSampledTokens;
   // A step that is taken back costs a recurrent layer a whole block of tokens.
-  may_speculate_ = options_.speculation.most > 0 && layout.states.empty() && (options_.speculation.ngram || draft_ != nullptr);
+  may_speculate_ = options_.speculation.most > 0 && layout.states.empty() && model_->info().source_length == 0 &&
+                   (options_.speculation.ngram || draft_ != nullptr);
   full_group_.reset();
   for (size_t layer = 0; layer < layout.layers.size(); ++layer) {
     if (layout.layers[layer].retention.kind == Retention::Kind::full) full_group_ = pool_->group_of(static_cast<int64_t>(layer));
@@ -89,6 +90,9 @@ void EngineCore::take(std::shared_ptr<LanguageModel> model, bool is_same) {
   info_.context = std::min(info_.context, info_.kv_positions);
   info_.embed_tokens = info_.context;
   info_.encoder = of.encoder;
+  info_.source_tokens = of.source_length;
+  info_.target_tokens = of.target_length;
+  info_.target_start = of.target_start;
   info_.pooling = options_.pooling.value_or(of.pooling);
   info_.embeds_each_token = options_.embeds_each_token;
   info_.classifier = of.classifier;
@@ -128,6 +132,10 @@ void EngineCore::check_swap(const EngineInfo& info, const LanguageModel& model) 
   if (of.vocab_size != info.vocab_size) {
     ::wick::fail(ErrorCode::invalid_argument, "{} has {} tokens and {} has {}: only a model of the same vocabulary can take over", of.name,
                  of.vocab_size, info.model, info.vocab_size);
+  }
+  if (of.source_length != info.source_tokens || of.target_start != info.target_start) {
+    ::wick::fail(ErrorCode::invalid_argument, "{} cannot take over from {}: sources or the tokens that answers begin with are not the same",
+                 of.name, info.model);
   }
   if (of.context_length < info.context) {
     ::wick::fail(ErrorCode::invalid_argument, "{} was made for {} positions and the engine's context has {}: it cannot take over", of.name,

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "wick/base/error.h"
 #include "wick/model/checkpoint/classifier.h"
@@ -81,11 +82,15 @@ struct EngineInfo {
   int64_t layers = 0;
   int64_t parameters = 0;
   uint64_t file_bytes = 0;
-  int64_t sequences = 0;            // the most choices at once
-  int64_t queue = 0;                // the most requests that wait
-  int64_t step_rows = 0;            // of a step while somebody decodes
-  int64_t embed_tokens = 0;         // the most of a prompt for Task::embed
-  bool encoder = false;             // it has Task::embed alone
+  int64_t sequences = 0;     // the most choices at once
+  int64_t queue = 0;         // the most requests that wait
+  int64_t step_rows = 0;     // of a step while somebody decodes
+  int64_t embed_tokens = 0;  // the most of a prompt for Task::embed
+  bool encoder = false;      // it has Task::embed alone
+  // Limits of an encoder–decoder, which has Task::generate alone: tokens of a prompt, its source, and of an answer, its target; and the
+  // tokens that each target begins with. 0: the model is none.
+  int64_t source_tokens = 0, target_tokens = 0;
+  std::vector<int32_t> target_start = {};
   Pooling pooling = Pooling::mean;  // of Task::embed; rank: scores of `classifier` in the place of a vector
   bool embeds_each_token = false;   // EngineOptions::embeds_each_token
   std::optional<Classifier> classifier = {};

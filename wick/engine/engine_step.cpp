@@ -203,6 +203,7 @@ Tensor EngineCore::forward(std::vector<Work>& works, const Tensor& earlier) {
     work.results = wanted == Batch::Results::all ? work.rows() : wanted == Batch::Results::last ? 1 : 0;
     results += work.results;
     batch.add(sequence.handle, sequence.computed, tokens, wanted, sequence.request().adapters);
+    batch.sequences.back().source = sequence.request().source;
   }
   // Only if nobody wants the step any more: the others would wait for nothing.
   const auto stop = [&] { return std::all_of(works.begin(), works.end(), [&](const Work& work) { return is_unwanted(*work.sequence); }); };
@@ -330,8 +331,10 @@ void EngineCore::tell_prompt(Sequence& sequence) {
   metrics_.prompt_tokens += static_cast<uint64_t>(request.usage.prompt_tokens);
   metrics_.prefill.add(seconds_between(*request.started, *request.prompted));
   PromptEvent event{.usage = request.usage, .logprobs = std::move(request.prompt_logprobs)};
-  if (request.request.echo || request.request.prompt_logprobs) event.tokens = request.prompt;
-  if (request.request.echo) event.text = tokenizer_->decode(request.prompt);
+  // What a target begins with is not the caller's.
+  const auto prompt = std::span(request.prompt).first(static_cast<size_t>(request.usage.prompt_tokens));
+  if (request.request.echo || request.request.prompt_logprobs) event.tokens.assign(prompt.begin(), prompt.end());
+  if (request.request.echo) event.text = tokenizer_->decode(prompt);
   request.stream->push(std::move(event), false);
   touched_.push_back(sequence.shared_request());
 }
@@ -406,7 +409,7 @@ void EngineCore::choose(Work& work, std::span<const float> logits) {
 }
 
 std::optional<StopReason> EngineCore::choose_one(Sequence& sequence, std::span<const float> logits) {
-  const std::optional<StopReason> reason = sequence.choose(logits, info_.context);
+  const std::optional<StopReason> reason = sequence.choose(logits, context_of(sequence));
   // It is computed while the device computes the next step.
   if (!reason && sequence.mask() != nullptr) mask_threads_.compute(sequence.mask());
   return note_choice(sequence, reason);
@@ -430,6 +433,7 @@ std::optional<StopReason> EngineCore::note_choice(Sequence& sequence, std::optio
 
 void EngineCore::warm_up() {
   ensure_loaded();
+  if (info_.source_tokens > 0) return warm_up_target();
   for (const int64_t rows : {int64_t{1}, std::min(info_.step_rows, info_.context)}) {
     Batch batch;
     // Of no sequence: nothing is left of it.
@@ -437,6 +441,13 @@ void EngineCore::warm_up() {
     const ModelResult result = model_->info().headless ? ModelResult::hidden : ModelResult::logits;
     (void)host_rows(model_->forward(batch, *pool_, {.result = result, .pooling = {}, .stop = {}}), host_logits_);
   }
+}
+
+void EngineCore::warm_up_target() {
+  Batch batch;
+  batch.add({}, 0, std::vector<TokenId>(2, 0), Batch::Results::last);
+  batch.sequences.back().source = 1;
+  (void)host_rows(model_->forward(batch, *pool_), host_logits_);
 }
 
 // --- Embeddings ---

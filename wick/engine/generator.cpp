@@ -113,14 +113,15 @@ void Generator::prepare_engine(int64_t prompt_tokens, int64_t max_tokens) {
 }
 
 std::vector<TokenId> Generator::encode_prompt(std::string_view prompt, bool parse_special) const {
-  return ::wick::encode_prompt(*tokenizer_, model_.info().name, prompt, parse_special);
+  const ModelInfo& info = model_.info();
+  return (info.source_length > 0 ? encode_embedded : ::wick::encode_prompt)(*tokenizer_, info.name, prompt, parse_special);
 }
 
 GenerationResult Generator::generate(std::string_view prompt, const GenerationParams& params, const TextCallback& on_text) {
   const auto start = std::chrono::steady_clock::now();
   if (params.max_tokens < 0) fail(ErrorCode::invalid_argument, "max_tokens {}: must be 0 or more", params.max_tokens);
   std::vector<TokenId> tokens = encode_prompt(prompt, params.parse_special);
-  prepare_engine(std::ssize(tokens), params.max_tokens);
+  prepare_engine(std::ssize(tokens) + std::ssize(model_.info().target_start), params.max_tokens);
   Collector collector(on_text, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   Stream stream = engine_->submit({.tokens = std::move(tokens), .params = params});
   while (!stream.ended()) {

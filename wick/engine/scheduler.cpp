@@ -114,7 +114,8 @@ std::vector<int64_t> Scheduler::share_rows() const {
   }
   int64_t left = prompt_rows(std::ssize(prompts), std::ssize(rows) - std::ssize(prompts));
   const auto give = [&](size_t index, int64_t most) {
-    const int64_t given = std::min(running_[index]->remaining() - rows[index], most);
+    const int64_t wanted = running_[index]->remaining() - rows[index];
+    const int64_t given = running_[index]->is_whole() && most > 0 ? wanted : std::min(wanted, std::max<int64_t>(most, 0));
     rows[index] += given;
     left -= given;
   };

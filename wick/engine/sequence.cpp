@@ -42,10 +42,10 @@ Sequence::Sequence(std::shared_ptr<ActiveRequest> request, int64_t choice, std::
       tokenizer_(std::move(tokenizer)),
       tokens_(request_->prompt),
       sampler_(sampling_of(*request_, choice)),
-      // Behind BOS alone a text begins.
-      detokenizer_(tokenizer_, tokens_.size() != 1 || !tokenizer_->is_control(tokens_.front())),
+      // Behind BOS alone a text begins, and so does a target.
+      detokenizer_(tokenizer_, !is_whole() && (tokens_.size() != 1 || !tokenizer_->is_control(tokens_.front()))),
       stop_strings_(request_->request.params.stop) {
-  for (const TokenId token : tokens_) sampler_.accept(token);
+  for (const TokenId token : std::span(tokens_).subspan(static_cast<size_t>(request_->source))) sampler_.accept(token);
   if (const auto& constraint = request_->request.params.constraint; constraint != nullptr) {
     mask_ = std::make_shared<NextTokenMask>(constraint->clone());
   }

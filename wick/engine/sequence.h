@@ -34,6 +34,7 @@ struct ActiveRequest {
   Request request;
   std::shared_ptr<StreamState> stream;
   std::vector<TokenId> prompt;
+  int64_t source = 0;           // tokens of the prompt that are the source of an encoder–decoder; the target's first follow
   uint64_t order = 0;           // of arrival
   uint64_t cache_identity = 0;  // of the prefix cache: what its contents depend on beside the tokens
   uint64_t seed = 0;            // of the first choice
@@ -67,6 +68,8 @@ class Sequence {
   [[nodiscard]] int64_t generated() const noexcept { return length() - static_cast<int64_t>(request_->prompt.size()); }
   // Tokens that the model has not computed.
   [[nodiscard]] int64_t remaining() const noexcept { return length() - computed; }
+  // Whether the model wants all of them in one step: a source is computed as a whole.
+  [[nodiscard]] bool is_whole() const noexcept { return request_->source > 0; }
   // Whether each step adds a token to its text.
   [[nodiscard]] bool decodes() const noexcept { return generated() > 0 && remaining() == 1; }
   // Choices that will share its prompt's blocks, itself counted, once the prompt is computed.

@@ -315,6 +315,11 @@ void render_chat(const Service& service, ChatRequest& chat) {
         fmt::format("{} is an encoder ({}): it gives vectors or scores of texts and holds no conversation; take a decoder to chat",
                     service.model_id, info.architecture));
   }
+  if (const EngineInfo info = service.engine->info(); info.source_tokens > 0) {
+    throw ApiError(400, "INVALID_REQUEST",
+                   fmt::format("{} is an encoder–decoder ({}): it writes one text from another and holds no conversation; use completions",
+                               service.model_id, info.architecture));
+  }
   if (!service.chat_template) throw ApiError(400, "NO_CHAT_TEMPLATE", service.chat_template_error);
   const Tokenizer& tokenizer = service.engine->tokenizer();
   const auto text_of = [&](std::optional<TokenId> token) { return token ? std::string(tokenizer.token_text(*token)) : std::string(); };

@@ -522,6 +522,7 @@ void chat(Console& console, const ChatCommandOptions& options, const std::functi
   const std::filesystem::path path = resolve_model(console, generate.model);
   lock_memory_if(generate.mlock);
   const LoadedModel loaded = load_model(console, path, open_device(), generate.precision);
+  check_chats(loaded.model->info());
   const std::vector<ChatTemplateSource> templates = find_chat_templates(loaded.file);
   const bool continues_text = templates.empty() && options.chat_template.empty() && options.tools_file.empty() && options.format.empty();
   ChatTemplate chosen =
