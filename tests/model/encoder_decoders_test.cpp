@@ -336,13 +336,13 @@ TEST_F(EncoderDecoderRefusals, ABatchWithoutAWholeSource) {
     batch.sequences.back().source = source;
     (void)bart->forward(batch, *pool);
   };
-  expect("with a source of 0 tokens, and", [&] { run(0, 4, 0); });
+  expect("it writes a text from a source, and none is given", [&] { run(0, 4, 0); });
   expect("rows for positions 0 to 4 with a source of 5 tokens", [&] { run(0, 4, 5); });
   expect("a source of 49 tokens and a target of 1;", [&] { run(0, 50, 49); });
   expect("takes 48 and 48", [&] { run(0, 52, 2); });
   expect("a result of row 0 is wanted, which is of a source", [&] { run(0, 4, 3, Batch::Results::all); });
   const auto sequence = bart->new_sequence(20);
-  expect("give each source whole", [&] { (void)bart->forward(Ids{5, 6}, *sequence, LogitRows::last); });
+  expect("it writes a text from a source, and none is given", [&] { (void)bart->forward(Ids{5, 6}, *sequence, LogitRows::last); });
 }
 
 TEST_F(EncoderDecoderRefusals, AStartTokenThatIsNotThere) {

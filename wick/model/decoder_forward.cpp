@@ -195,7 +195,11 @@ void DecoderModel::check_whole_texts(const Batch& batch) const {
 void DecoderModel::check_sources(const Batch& batch) const {
   for (const SequenceSlice& slice : batch.sequences) {
     const int64_t position = batch.positions[static_cast<size_t>(slice.first)], end = position + slice.count;
-    if (slice.source < 1 || (position == 0 ? slice.count < slice.source : position < slice.source)) {
+    if (slice.source < 1) {
+      fail(ErrorCode::unsupported, "{} is an encoder–decoder: it writes a text from a source, and none is given here; use wick run",
+           info_.name);
+    }
+    if (position == 0 ? slice.count < slice.source : position < slice.source) {
       fail(
           ErrorCode::invalid_argument,
           "forward: rows for positions {} to {} with a source of {} tokens, and {} is an encoder–decoder: give each source whole, with its "
