@@ -33,21 +33,6 @@
 namespace wick::server {
 namespace {
 
-void check_exposure(const ServeOptions& options) {
-  if (options.insecure || !options.access.keys.empty() || !options.http.unix_socket.empty() || is_loopback(options.http.host)) return;
-  fail(
-      ErrorCode::invalid_argument,
-      "--host {}: others on the network could use this server; give --api-key, --api-key-file or WICK_API_KEY, or --insecure to allow that",
-      options.http.host);
-}
-
-BrowserAccessOptions browser_options(const ServeOptions& options) {
-  return {.origins = options.origins,
-          .hosts = options.hosts,
-          .is_open = options.access.keys.empty(),
-          .is_local = !options.http.unix_socket.empty() || is_loopback(options.http.host)};
-}
-
 HeartbeatOptions heartbeat_options(const ServeOptions& options) {
   HeartbeatOptions result;
   if (!options.queen_url.empty()) result.targets.push_back(parse_http_url("--queen-url", options.queen_url));
@@ -187,10 +172,7 @@ class Server {
 
   // What could not be read as a request, or not be handled.
   HttpResponse refuse(int status, const std::string& message, HttpRequest request) {
-    const char* const code = status == 408 ? "TIMEOUT" : status == 500 ? "INFERENCE_FAILED" : "INVALID_REQUEST";
-    ApiError error(status, code, message);
-    if (status == 408) error.retry_after(std::chrono::seconds(1));
-    HttpResponse response = router_.refusal(error, request);
+    HttpResponse response = router_.refusal(error_of_refusal(status, message), request);
     if (!options_.is_quiet) log_.answered(request, status, message);
     return response;
   }
@@ -284,6 +266,28 @@ class Server {
 };
 
 }  // namespace
+
+void check_exposure(const ServeOptions& options) {
+  if (options.insecure || !options.access.keys.empty() || !options.http.unix_socket.empty() || is_loopback(options.http.host)) return;
+  fail(
+      ErrorCode::invalid_argument,
+      "--host {}: others on the network could use this server; give --api-key, --api-key-file or WICK_API_KEY, or --insecure to allow that",
+      options.http.host);
+}
+
+BrowserAccessOptions browser_options(const ServeOptions& options) {
+  return {.origins = options.origins,
+          .hosts = options.hosts,
+          .is_open = options.access.keys.empty(),
+          .is_local = !options.http.unix_socket.empty() || is_loopback(options.http.host)};
+}
+
+ApiError error_of_refusal(int status, const std::string& message) {
+  const char* const code = status == 408 ? "TIMEOUT" : status == 500 ? "INFERENCE_FAILED" : "INVALID_REQUEST";
+  ApiError error(status, code, message);
+  if (status == 408) error.retry_after(std::chrono::seconds(1));
+  return error;
+}
 
 int serve(const ServeOptions& options, const std::function<std::shared_ptr<Service>(const Progress&)>& load,
           const std::function<void(const std::string&)>& log) {

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "wick/server/access.h"
+#include "wick/server/api_error.h"
+#include "wick/server/browser_access.h"
 #include "wick/server/http_server.h"
 #include "wick/server/model_pool.h"
 #include "wick/server/router.h"
@@ -56,10 +58,16 @@ struct ServeOptions {
   std::string queen_url, hive_url, callback_url;  // empty: none
 };
 
+// Errors: invalid_argument for an address that others reach without keys (insecure allows it).
+void check_exposure(const ServeOptions& options);
+[[nodiscard]] BrowserAccessOptions browser_options(const ServeOptions& options);
+// The error of a request that could not be read as one, or not be handled.
+[[nodiscard]] ApiError error_of_refusal(int status, const std::string& message);
+
 // Loads with `load` on a thread of its own, and returns how the process is to end: 0 after a signal whose requests all ended, 1 where some
 // were cut off, or the model could not be loaded by our fault; 2 where it could not be loaded by the user's. After a signal `load` ends by
 // what its Progress throws; where it does not within a second, the process ends here.
-// Errors: HttpServer's; invalid_argument for an address that others reach without keys (insecure allows it).
+// Errors: HttpServer's and check_exposure's.
 [[nodiscard]] int serve(const ServeOptions& options, const std::function<std::shared_ptr<Service>(const Progress&)>& load,
                         const std::function<void(const std::string&)>& log);
 

@@ -25,35 +25,6 @@ namespace {
 constexpr const char* kServingGroup = "Serving";
 constexpr int64_t kBytesOfMebibyte = 1 << 20;
 
-void add_address_flags(Flags& flags, ServingOptions& options) {
-  server::HttpServerOptions& http = options.serve.http;
-  flags
-      .add_value("--port", "N", "serve over HTTP on this port; 0 = any that is free",
-                 [&options](const std::string& text) { options.port = parse_integer("--port", text, 0, 65535); })
-      .group(kServingGroup);
-  flags.add_text("--host", "ADDRESS", "listen on this address (127.0.0.1); others than loopback need an API key or --insecure", http.host)
-      .group(kServingGroup);
-  flags.add_text("--unix-socket", "PATH", "listen on a Unix socket instead", http.unix_socket).path().group(kServingGroup);
-  flags.add_text("--tls-cert", "FILE", "serve HTTPS with this certificate chain, in PEM", http.tls_certificate).path().group(kServingGroup);
-  flags.add_text("--tls-key", "FILE", "the certificate's private key, in PEM", http.tls_key).path().group(kServingGroup);
-  flags.add_values("--api-key", "KEY", "require this key from clients; repeatable", options.keys).group(kServingGroup);
-  flags.add_text("--api-key-file", "FILE", "require one of the keys in FILE, one per line", options.key_file).path().group(kServingGroup);
-  flags.add_switch("--insecure", "allow access from other machines without an API key", options.serve.insecure).group(kServingGroup);
-  flags.add_values("--cors-origin", "ORIGIN", "allow web pages of this origin, * = any; repeatable (none)", options.serve.origins)
-      .group(kServingGroup);
-  flags
-      .add_values("--allowed-host", "NAME",
-                  "without an API key: further names that clients may use for this server, * = any; repeatable (localhost and its address)",
-                  options.serve.hosts)
-      .group(kServingGroup);
-  flags.add_decimal("--rate-limit", "requests per minute for each key, or address; 0 = no limit (0)", options.rate_limit, 0, 1e6)
-      .group(kServingGroup);
-  flags.add_integer("--max-body", "maximum size of a request body in MiB (16)", options.body_mib, 1, 1024).group(kServingGroup);
-  flags.add_integer("--server-threads", "threads that read requests and write responses (2)", http.threads, 1, 64).group(kServingGroup);
-  flags.add_integer("--drain", "seconds for running requests to finish after SIGTERM or Ctrl-C (30)", options.drain_seconds, 0, 3600)
-      .group(kServingGroup);
-}
-
 void add_report_flags(Flags& flags, ServingOptions& options) {
   flags.add_integer("--queue", "maximum number of waiting requests; further ones get status 429 (256)", options.engine.queue, 0, 1'000'000)
       .group(kServingGroup);
@@ -68,18 +39,6 @@ void add_report_flags(Flags& flags, ServingOptions& options) {
       .group(kServingGroup);
   flags.add_switch("--no-ui,--no-webui", "do not serve the chat page at /", options.no_page).group(kServingGroup);
   flags.add_text("--alias", "NAME", "name of the model in requests and responses (its file's name)", options.alias).group(kServingGroup);
-  flags
-      .add_value("--log-format", "FORMAT", "text or json (text); prompts and answers are never logged",
-                 [&options](const std::string& text) {
-                   if (text != "text" && text != "json") fail(ErrorCode::invalid_argument, "--log-format {}: must be text or json", text);
-                   options.serve.log_format = text == "json" ? server::LogFormat::json : server::LogFormat::text;
-                 })
-      .choices({"text", "json"})
-      .group(kServingGroup);
-  flags
-      .add_text("--metrics-prefix", "TEXT",
-                "prefix of the names in /metrics (wick:); vLLM's dashboards expect vllm:", options.serve.metrics_prefix)
-      .group(kServingGroup);
 }
 
 // The model's own template, or the one that --chat-template names. A model without one serves everything but conversations.
@@ -237,11 +196,78 @@ void choose_device(ServedModel& served, const Console& console, const DeviceChoi
   served.open_device = [&] { return open_model_device(console, device, threads); };
 }
 
-void add_serving_flags(Flags& flags, ServingOptions& options) {
+void add_address_flags(Flags& flags, ServingOptions& options) {
+  server::HttpServerOptions& http = options.serve.http;
+  flags
+      .add_value("--port", "N", "serve over HTTP on this port; 0 = any that is free",
+                 [&options](const std::string& text) { options.port = parse_integer("--port", text, 0, 65535); })
+      .group(kServingGroup);
+  flags.add_text("--host", "ADDRESS", "listen on this address (127.0.0.1); others than loopback need an API key or --insecure", http.host)
+      .group(kServingGroup);
+  flags.add_text("--unix-socket", "PATH", "listen on a Unix socket instead", http.unix_socket).path().group(kServingGroup);
+  flags.add_text("--tls-cert", "FILE", "serve HTTPS with this certificate chain, in PEM", http.tls_certificate).path().group(kServingGroup);
+  flags.add_text("--tls-key", "FILE", "the certificate's private key, in PEM", http.tls_key).path().group(kServingGroup);
+  flags.add_values("--api-key", "KEY", "require this key from clients; repeatable", options.keys).group(kServingGroup);
+  flags.add_text("--api-key-file", "FILE", "require one of the keys in FILE, one per line", options.key_file).path().group(kServingGroup);
+  flags.add_switch("--insecure", "allow access from other machines without an API key", options.serve.insecure).group(kServingGroup);
+  flags.add_values("--cors-origin", "ORIGIN", "allow web pages of this origin, * = any; repeatable (none)", options.serve.origins)
+      .group(kServingGroup);
+  flags
+      .add_values("--allowed-host", "NAME",
+                  "without an API key: further names that clients may use for this server, * = any; repeatable (localhost and its address)",
+                  options.serve.hosts)
+      .group(kServingGroup);
+  flags.add_decimal("--rate-limit", "requests per minute for each key, or address; 0 = no limit (0)", options.rate_limit, 0, 1e6)
+      .group(kServingGroup);
+  flags.add_integer("--max-body", "maximum size of a request body in MiB (16)", options.body_mib, 1, 1024).group(kServingGroup);
+  flags.add_integer("--server-threads", "threads that read requests and write responses (2)", http.threads, 1, 64).group(kServingGroup);
+  flags.add_integer("--drain", "seconds for running requests to finish after SIGTERM or Ctrl-C (30)", options.drain_seconds, 0, 3600)
+      .group(kServingGroup);
+}
+
+void add_log_flags(Flags& flags, ServingOptions& options) {
   options.serve.metrics_prefix = "wick:";
+  flags
+      .add_value("--log-format", "FORMAT", "text or json (text); prompts and answers are never logged",
+                 [&options](const std::string& text) {
+                   if (text != "text" && text != "json") fail(ErrorCode::invalid_argument, "--log-format {}: must be text or json", text);
+                   options.serve.log_format = text == "json" ? server::LogFormat::json : server::LogFormat::text;
+                 })
+      .choices({"text", "json"})
+      .group(kServingGroup);
+  flags
+      .add_text("--metrics-prefix", "TEXT",
+                "prefix of the names in /metrics (wick:); vLLM's dashboards expect vllm:", options.serve.metrics_prefix)
+      .group(kServingGroup);
+}
+
+void settle_address(ServingOptions& options) {
+  server::ServeOptions& serve = options.serve;
+  serve.http.port = static_cast<int>(options.port.value_or(0));
+  if (options.local) serve.http.host = "127.0.0.1";
+  serve.http.body_bytes = static_cast<uint64_t>(options.body_mib * kBytesOfMebibyte);
+  serve.drain = std::chrono::seconds(options.drain_seconds);
+  serve.access = {.keys = options.keys, .requests_per_minute = options.rate_limit};
+  if (!options.key_file.empty()) {
+    for (std::string& key : server::read_key_file(options.key_file)) serve.access.keys.push_back(std::move(key));
+  }
+  const server::HttpServerOptions& http = serve.http;
+  if (http.tls_certificate.empty() != http.tls_key.empty()) {
+    fail(ErrorCode::invalid_argument, "--tls-cert, --tls-key: one needs the other; give both, or neither");
+  }
+  if (!http.tls_key.empty() && !http.unix_socket.empty()) {
+    fail(ErrorCode::invalid_argument, "--tls-cert: a Unix socket has no TLS; leave out one of the two");
+  }
+  for (const std::string& key : serve.access.keys) {
+    if (key.empty()) fail(ErrorCode::invalid_argument, "--api-key '': a key must not be empty");
+  }
+}
+
+void add_serving_flags(Flags& flags, ServingOptions& options) {
   add_address_flags(flags, options);
   add_engine_flags(flags, options, kServingGroup);
   add_report_flags(flags, options);
+  add_log_flags(flags, options);
 }
 
 void settle_engine_options(ServingOptions& options) {
@@ -328,24 +354,7 @@ void add_fleet_flags(Flags& flags, ServingOptions& options) {
 
 void serve_model(Console& console, ServingOptions options, const ServedModel& served) {
   server::ServeOptions& serve = options.serve;
-  serve.http.port = static_cast<int>(options.port.value_or(0));
-  if (options.local) serve.http.host = "127.0.0.1";
-  serve.http.body_bytes = static_cast<uint64_t>(options.body_mib * kBytesOfMebibyte);
-  serve.drain = std::chrono::seconds(options.drain_seconds);
-  serve.access = {.keys = options.keys, .requests_per_minute = options.rate_limit};
-  if (!options.key_file.empty()) {
-    for (std::string& key : server::read_key_file(options.key_file)) serve.access.keys.push_back(std::move(key));
-  }
-  const server::HttpServerOptions& http = serve.http;
-  if (http.tls_certificate.empty() != http.tls_key.empty()) {
-    fail(ErrorCode::invalid_argument, "--tls-cert, --tls-key: one needs the other; give both, or neither");
-  }
-  if (!http.tls_key.empty() && !http.unix_socket.empty()) {
-    fail(ErrorCode::invalid_argument, "--tls-cert: a Unix socket has no TLS; leave out one of the two");
-  }
-  for (const std::string& key : serve.access.keys) {
-    if (key.empty()) fail(ErrorCode::invalid_argument, "--api-key '': a key must not be empty");
-  }
+  settle_address(options);
   settle_engine_options(options);
   const bool has_several = !options.models_file.empty();
   const std::filesystem::path path = has_several ? std::filesystem::path() : resolve_model(console, served.model);

@@ -57,6 +57,11 @@ void add_adapters(Flags& flags, ServingOptions& options, const std::string& grou
 // Lets the model be loaded on the device that was chosen. The arguments outlive `served`.
 void choose_device(ServedModel& served, const Console& console, const DeviceChoice& device, const int& threads);
 void add_serving_flags(Flags& flags, ServingOptions& options);
+// The parts of them that any HTTP server has: its address, keys and limits; its log and metrics.
+void add_address_flags(Flags& flags, ServingOptions& options);
+void add_log_flags(Flags& flags, ServingOptions& options);
+// Sets options.serve by the flags of add_address_flags. Errors: invalid_argument for those that contradict each other; read_key_file's.
+void settle_address(ServingOptions& options);
 // The part of them that sets up the engine, and the chat template, under a heading of the help text.
 void add_engine_flags(Flags& flags, ServingOptions& options, const std::string& group);
 // Sets options.engine by the flags. Errors: invalid_argument for a folder or an adapter that cannot be used.
