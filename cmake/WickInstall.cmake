@@ -32,7 +32,7 @@ endfunction()
 
 # Installs a room or a backend as wick::<name>, but not the bodies of the subcommands (cli) and the backends that only tests use.
 function(wick_install_library target name)
-  if(name MATCHES "^(server|cli|cli_worker|backend_null|backend_reference)$")
+  if(name MATCHES "^(server|server_route|cli|cli_worker|backend_null|backend_reference)$")
     return()
   endif()
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
