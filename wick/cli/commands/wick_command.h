@@ -23,6 +23,7 @@ void perplexity_command(Console& console, const Arguments& arguments);
 void score_command(Console& console, const Arguments& arguments);
 void embed_command(Console& console, const Arguments& arguments);
 void batch_command(Console& console, const Arguments& arguments);
+void route_command(Console& console, const Arguments& arguments);
 void classify_command(Console& console, const Arguments& arguments);
 void rerank_command(Console& console, const Arguments& arguments);
 void bench_command(Console& console, const Arguments& arguments);

@@ -20,25 +20,14 @@ struct ConfigurationEntry {
 [[nodiscard]] std::vector<ConfigurationEntry> read_configuration_file(const std::filesystem::path& path);
 
 // The sections that a configuration file may have: those of wick's commands, which a worker knows by name alone.
-inline constexpr auto kConfigurationSections = std::to_array<std::string_view>({"run",          "chat",
-                                                                                "serve",        "batch",
-                                                                                "pull",         "list",
-                                                                                "rm",           "inspect",
-                                                                                "tokenize",     "detokenize",
-                                                                                "logits",       "grammar",
-                                                                                "perplexity",   "score",
-                                                                                "embed",        "rerank",
-                                                                                "classify",     "bench",
-                                                                                "load-test",    "imatrix",
-                                                                                "quantize",     "convert",
-                                                                                "gguf.dump",    "gguf.set",
-                                                                                "gguf.split",   "gguf.merge",
-                                                                                "gguf.hash",    "validate",
-                                                                                "compat-check", "list-architectures",
-                                                                                "trace-diff",   "verify-receipt",
-                                                                                "synth",        "devices",
-                                                                                "coverage",     "completion",
-                                                                                "man",          "info"});
+inline constexpr auto kConfigurationSections =
+    std::to_array<std::string_view>({"run",        "chat",           "serve",     "batch",      "pull",         "list",
+                                     "rm",         "inspect",        "tokenize",  "detokenize", "logits",       "grammar",
+                                     "perplexity", "score",          "embed",     "rerank",     "classify",     "bench",
+                                     "load-test",  "imatrix",        "quantize",  "convert",    "gguf.dump",    "gguf.set",
+                                     "gguf.split", "gguf.merge",     "gguf.hash", "validate",   "compat-check", "list-architectures",
+                                     "trace-diff", "verify-receipt", "synth",     "devices",    "coverage",     "completion",
+                                     "man",        "info",           "route"});
 
 // The long names of a subcommand's flags.
 struct SectionFlags {
