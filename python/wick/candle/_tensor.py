@@ -12,7 +12,7 @@ from .._wick import Device, DType
 _METHODS = """abs contiguous copy cos detach exp flatten_all flatten_from flatten_to gather get index_select log matmul mean_all narrow powf recip
 sin sqr sqrt squeeze t transpose unsqueeze tanh relu silu neg erf floor ceil log_sum_exp softmax max_keepdim min_keepdim
 argmax_keepdim argmin_keepdim mean_keepdim broadcast_left where_cond affine maximum minimum scatter_add index_add""".split()
-_KEEPDIM = {"argmax_keepdim": "argmax", "argmin_keepdim": "argmin", "max_keepdim": "max", "min_keepdim": "min"}
+_KEEPDIM = {"argmax_keepdim": "argmax", "argmin_keepdim": "argmin", "max_keepdim": "amax", "min_keepdim": "amin"}
 
 
 def _plain(x: Any) -> Any:
