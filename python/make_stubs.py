@@ -29,6 +29,7 @@ Operand: typing.TypeAlias = "Value | Variable | builtins.float"
 BARE = [(r"\btuple\b(?!\[)", "tuple[typing.Any, ...]"), (r"\blist\b(?!\[)", "list[typing.Any]"), (r"\bdict\b(?!\[)", "dict[str, typing.Any]"),
         (r"\bos\.PathLike\b(?!\[)", "os.PathLike[str]"), (r"\*args\)", "*args: typing.Any)")]
 EXACT = {
+    "sampling_parameters: tuple = ...": "sampling_parameters: tuple[builtins.str, ...]",
     "def __eq__(self, other: TensorLike, /) -> Tensor: ...": "def __eq__(self, other: TensorLike, /) -> Tensor: ...  # type: ignore[override]",
     "def __ne__(self, other: TensorLike, /) -> Tensor: ...": "def __ne__(self, other: TensorLike, /) -> Tensor: ...  # type: ignore[override]",
     "def __eq__(self, other: Operand, /) -> Value: ...": "def __eq__(self, other: Operand, /) -> Value: ...  # type: ignore[override]",
