@@ -155,6 +155,7 @@ void batch_command(Console& console, const Arguments& arguments) {
   DeviceChoice device;
   int threads = 0;
   bool json = false;
+  std::string ray, ray_cpus, ray_gpus;
   Flags flags(
       "Answers a file of requests in OpenAI's batch format, many at once: each line of INPUT has custom_id, method, url and body. OUTPUT "
       "gets a line for each answer, in any order. A run that was ended goes on where it stopped when the same command is given again.",
@@ -166,12 +167,20 @@ void batch_command(Console& console, const Arguments& arguments) {
   add_served_model(flags, served, device, threads);
   add_engine_flags(flags, options, "Engine");
   add_adapters(flags, options, "Engine");
+  flags.add_text("--ray", "ADDRESS", "answer a folder of files on a cluster, auto or HOST:PORT; the Python package's wick has it", ray);
+  flags.add_text("--ray-cpus", "N", "CPUs of each file's task (1)", ray_cpus);
+  flags.add_text("--ray-gpus", "N", "GPUs of each file's task (0)", ray_gpus);
   add_json(flags, json);
   add_verbosity(flags, console);
   flags.notes(
       "URLs: /v1/chat/completions, /v1/completions, /v1/responses, /v1/embeddings, /v1/rerank. The exit code is 2 where a request failed.");
   flags.examples({"wick batch requests.jsonl answers.jsonl --model FILE.gguf"});
   if (!flags.parse(arguments)) return;
+  // The package takes such commands before they come here.
+  if (!ray.empty() || !ray_cpus.empty() || !ray_gpus.empty()) {
+    fail(ErrorCode::invalid_argument,
+         "--ray: this program has no Ray; the wick of the Python package has: pip install 'wick[ray]', then wick batch … --ray auto");
+  }
 
   check_files(files);
   const BatchInput input = read_input(files.input);
