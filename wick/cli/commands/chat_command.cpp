@@ -18,7 +18,7 @@ void chat_command(Console& console, const Arguments& arguments) {
       "  /regen         answers the last message again\n"
       "  /edit TEXT     replaces the last message and answers it\n"
       "  /save FILE, /load FILE   the conversation as JSON\n"
-      "  /set NAME VALUE          temperature, top_k and all parameters of sampling, max_tokens, seed, thinking\n"
+      "  /set NAME VALUE          parameters of sampling such as top_k, max_tokens, seed, thinking\n"
       "  /set           shows them\n"
       "  /tools FILE    a JSON array of the tools that the model may call\n"
       "  /clear, /stats, /metrics, /help, /quit\n"

@@ -36,7 +36,7 @@ constexpr const char* kCommands =
     "/edit TEXT         replace the last message and answer it\n"
     "/save FILE         write the conversation as JSON\n"
     "/load FILE         read one\n"
-    "/set [NAME VALUE]  temperature, top_k and all parameters of sampling, max_tokens, seed, thinking\n"
+    "/set [NAME VALUE]  parameters of sampling such as top_k, max_tokens, seed, thinking\n"
     "/tools FILE        a JSON array of the tools that the model may call\n"
     "/clear             begin anew\n"
     "/stats             tokens and speed of the last answer\n"
