@@ -20,7 +20,7 @@ constexpr auto kWickSubcommands = std::to_array<Subcommand>({
     {"run", "continue a text with a language model", run_command},
     {"chat", "talk with a language model", chat_command},
     {"serve", "serve a language model over HTTP", serve_command},
-    {"route", "pass requests on to several servers, by the beginnings of their prompts", route_command},
+    {"route", "put several servers behind one address", route_command},
     {"batch", "answer a file of requests in OpenAI's batch format", batch_command},
     {"pull", "download a model from a hub", pull_command},
     {"list", "list the models that were downloaded", list_command},
