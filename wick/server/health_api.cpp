@@ -8,6 +8,7 @@
 #include "wick/base/fail.h"
 #include "wick/server/event_stream.h"
 #include "wick/server/metrics_text.h"
+#include "wick/server/metrics_writer.h"
 
 namespace wick::server {
 namespace {
@@ -92,8 +93,7 @@ void add_health_routes(Router& router, Worker& worker) {
   router.add("GET", "/info", Dialect::fleet,
              [&worker](HttpRequest&, const Exchange& exchange) { respond_json(exchange, 200, worker.info()); });
   router.add("GET", "/metrics", Dialect::fleet, [&worker](HttpRequest&, const Exchange& exchange) {
-    exchange->respond(
-        {.status = 200, .headers = {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}}, .body = metrics_text(worker)});
+    exchange->respond({.status = 200, .headers = {{"Content-Type", kMetricsType}}, .body = metrics_text(worker)});
   });
   for (const std::string prefix : {"/v1", "/openai/v1", ""}) {
     router.add("GET", prefix + "/models", Dialect::openai, [&worker](HttpRequest&, const Exchange& exchange) { models(worker, exchange); });

@@ -1,69 +1,12 @@
 #include "wick/server/metrics_text.h"
 
-#include <fmt/format.h>
-
-#include <iterator>
 #include <map>
-#include <utility>
 
 #include "wick/server/finish_reason.h"
+#include "wick/server/metrics_writer.h"
 
 namespace wick::server {
 namespace {
-
-// Prometheus' text format, version 0.0.4: a family is its help, its type and its samples.
-class MetricsWriter {
- public:
-  MetricsWriter(std::string prefix, std::string_view model)
-      : prefix_(std::move(prefix)), labels_(fmt::format("model_name=\"{}\"", escaped(model))) {}
-
-  void gauge(std::string_view name, std::string_view help, double value) { single(name, help, "gauge", value); }
-  void counter(std::string_view name, std::string_view help, double value) { single(name, help, "counter", value); }
-
-  void family(std::string_view name, std::string_view help, std::string_view type) {
-    fmt::format_to(std::back_inserter(text_), "# HELP {0}{1} {2}\n# TYPE {0}{1} {3}\n", prefix_, name, help, type);
-  }
-  void sample(std::string_view name, std::string_view more_labels, double value) {
-    fmt::format_to(std::back_inserter(text_), "{}{}{{{}{}{}}} {}\n", prefix_, name, labels_, more_labels.empty() ? "" : ",", more_labels,
-                   value);
-  }
-  void histogram(std::string_view name, std::string_view help, const LatencyHistogram& values) {
-    family(name, help, "histogram");
-    const std::string bucket = fmt::format("{}_bucket", name);
-    uint64_t sum = 0;
-    for (size_t i = 0; i < values.counts().size(); ++i) {
-      sum += values.counts()[i];
-      const bool is_last = i == LatencyHistogram::bounds().size();
-      sample(bucket, is_last ? std::string("le=\"+Inf\"") : fmt::format("le=\"{}\"", LatencyHistogram::bounds()[i]),
-             static_cast<double>(sum));
-    }
-    sample(fmt::format("{}_sum", name), "", values.sum());
-    sample(fmt::format("{}_count", name), "", static_cast<double>(values.count()));
-  }
-  [[nodiscard]] std::string take() { return std::move(text_); }
-
- private:
-  static std::string escaped(std::string_view value) {
-    std::string text;
-    for (const char c : value) {
-      if (c == '\n') {
-        text += "\\n";
-      } else {
-        if (c == '"' || c == '\\') text += '\\';
-        text += c;
-      }
-    }
-    return text;
-  }
-  void single(std::string_view name, std::string_view help, std::string_view type, double value) {
-    family(name, help, type);
-    sample(name, "", value);
-  }
-
-  std::string prefix_;
-  std::string labels_;
-  std::string text_;
-};
 
 void write_now(MetricsWriter& writer, const EngineMetrics& metrics, int64_t slots) {
   writer.gauge("num_requests_running", "Choices that are computed.", static_cast<double>(metrics.running));
@@ -95,7 +38,7 @@ void write_counts(MetricsWriter& writer, const EngineMetrics& metrics) {
   std::map<std::string_view, uint64_t> finished;
   for (size_t i = 0; i < metrics.finished.size(); ++i) finished[finish_reason(static_cast<StopReason>(i))] += metrics.finished[i];
   for (const auto& [reason, number] : finished) {
-    writer.sample("request_success_total", fmt::format("finished_reason=\"{}\"", reason), static_cast<double>(number));
+    writer.sample("request_success_total", {{"finished_reason", reason}}, static_cast<double>(number));
   }
 }
 
@@ -103,7 +46,8 @@ void write_counts(MetricsWriter& writer, const EngineMetrics& metrics) {
 
 std::string metrics_text(const Worker& worker) {
   const std::shared_ptr<Service> service = worker.service_if_ready();
-  MetricsWriter writer(worker.options().metrics_prefix, service == nullptr ? worker.options().model_ref : service->model_id);
+  MetricsWriter writer(worker.options().metrics_prefix,
+                       {{"model_name", service == nullptr ? worker.options().model_ref : service->model_id}});
   writer.gauge("ready", "1 if requests are taken.", service != nullptr && service->engine->accepts() ? 1 : 0);
   if (service == nullptr) return writer.take();
   const EngineMetrics metrics = service->engine->metrics();

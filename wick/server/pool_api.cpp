@@ -7,6 +7,7 @@
 #include "wick/base/fail.h"
 #include "wick/server/event_stream.h"
 #include "wick/server/metrics_text.h"
+#include "wick/server/metrics_writer.h"
 
 namespace wick::server {
 namespace {
@@ -163,8 +164,7 @@ void add_probes(Router& router, ModelPool& pool, const Worker& worker) {
   router.add("GET", "/info", Dialect::fleet,
              [&](HttpRequest&, const Exchange& exchange) { respond_json(exchange, info_json(pool, worker)); });
   router.add("GET", "/metrics", Dialect::fleet, [&pool](HttpRequest&, const Exchange& exchange) {
-    exchange->respond(
-        {.status = 200, .headers = {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}}, .body = pool_metrics(pool)});
+    exchange->respond({.status = 200, .headers = {{"Content-Type", kMetricsType}}, .body = pool_metrics(pool)});
   });
 }
 

@@ -11,6 +11,7 @@
 #include "wick/server/long_requests.h"
 #include "wick/server/request_log.h"
 #include "wick/server/route/replica_poller.h"
+#include "wick/server/metrics_writer.h"
 #include "wick/server/route/replica_set.h"
 #include "wick/server/route/route_metrics.h"
 #include "wick/server/route/routed_request.h"
@@ -114,7 +115,7 @@ class RouteServer {
     router_.add("GET", "/metrics", Dialect::fleet, [this](HttpRequest&, const Exchange& exchange) {
       const RouteTotals totals{.requests_in_flight = in_flight_, .requests_refused = refused_};
       exchange->respond({.status = 200,
-                         .headers = {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}},
+                         .headers = {{"Content-Type", kMetricsType}},
                          .body = route_metrics(options_.serve.metrics_prefix, replicas_.rows(), totals)});
     });
     for (const std::string prefix : {"/v1", "/openai/v1", ""}) {
