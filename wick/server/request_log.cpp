@@ -5,6 +5,7 @@
 #include <atomic>
 #include <utility>
 
+#include "wick/server/forwarding_exchange.h"
 #include "wick/server/request_id.h"
 #include "wick/server/utc_time.h"
 
@@ -16,10 +17,10 @@ Json request_members(const std::string& id, const std::string& method, const std
   return {{"request_id", id}, {"method", method}, {"path", path}, {"status", status}};
 }
 
-class WatchedExchange final : public HttpExchange {
+class WatchedExchange final : public ForwardingExchange {
  public:
   WatchedExchange(const RequestLog& log, const HttpRequest& request, Exchange inner)
-      : log_(log), method_(request.method), path_(request.path), peer_(request.peer), inner_(std::move(inner)) {
+      : ForwardingExchange(std::move(inner)), log_(log), method_(request.method), path_(request.path), peer_(request.peer) {
     if (const auto parent = request.headers.find("traceparent")) trace_ = *parent;
   }
   ~WatchedExchange() override {
@@ -28,33 +29,28 @@ class WatchedExchange final : public HttpExchange {
     members["ms"] = std::round(milliseconds * 100) / 100;
     members["peer"] = peer_;
     if (!trace_.empty()) members["traceparent"] = trace_;
-    if (inner_->is_gone()) members["client_gone"] = true;
+    if (is_gone()) members["client_gone"] = true;
     log_.event("info", "request", members);
   }
 
   void add_header(std::string name, std::string value) override {
     if (name == "X-Request-Id") id_ = value;
-    inner_->add_header(std::move(name), std::move(value));
+    ForwardingExchange::add_header(std::move(name), std::move(value));
   }
   void respond(HttpResponse response) override {
     int none = 0;
     status_.compare_exchange_strong(none, response.status);
-    inner_->respond(std::move(response));
+    ForwardingExchange::respond(std::move(response));
   }
   void begin(int status, HeaderFields headers, std::string heartbeat) override {
     int none = 0;
     status_.compare_exchange_strong(none, status);
-    inner_->begin(status, std::move(headers), std::move(heartbeat));
+    ForwardingExchange::begin(status, std::move(headers), std::move(heartbeat));
   }
-  bool write(std::string piece) override { return inner_->write(std::move(piece)); }
-  void end() override { inner_->end(); }
-  [[nodiscard]] bool is_gone() const override { return inner_->is_gone(); }
-  void on_gone(std::function<void()> callback) override { inner_->on_gone(std::move(callback)); }
 
  private:
   const RequestLog& log_;
   std::string method_, path_, peer_, id_, trace_;
-  Exchange inner_;
   std::atomic<int> status_{0};
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };

@@ -8,6 +8,8 @@
 
 #include "wick/base/fail.h"
 #include "wick/server/chat_page.h"
+#include "wick/server/forwarding_exchange.h"
+#include "wick/server/jobs.h"
 #include "wick/server/long_requests.h"
 #include "wick/server/request_log.h"
 #include "wick/server/route/replica_poller.h"
@@ -42,24 +44,13 @@ constexpr const char* kMethods[] = {"GET", "POST", "PUT", "PATCH", "DELETE"};
 void respond(const Exchange& exchange, int status, const Json& json) { exchange->respond(json_response(status, to_text(json))); }
 
 // Counts a request until its exchange has ended.
-class CountedExchange final : public HttpExchange {
+class CountedExchange final : public ForwardingExchange {
  public:
-  CountedExchange(std::atomic<int64_t>& count, Exchange inner) : count_(count), inner_(std::move(inner)) { ++count_; }
+  CountedExchange(std::atomic<int64_t>& count, Exchange inner) : ForwardingExchange(std::move(inner)), count_(count) { ++count_; }
   ~CountedExchange() override { --count_; }
-
-  void add_header(std::string name, std::string value) override { inner_->add_header(std::move(name), std::move(value)); }
-  void respond(HttpResponse response) override { inner_->respond(std::move(response)); }
-  void begin(int status, HeaderFields headers, std::string heartbeat) override {
-    inner_->begin(status, std::move(headers), std::move(heartbeat));
-  }
-  bool write(std::string piece) override { return inner_->write(std::move(piece)); }
-  void end() override { inner_->end(); }
-  [[nodiscard]] bool is_gone() const override { return inner_->is_gone(); }
-  void on_gone(std::function<void()> callback) override { inner_->on_gone(std::move(callback)); }
 
  private:
   std::atomic<int64_t>& count_;
-  Exchange inner_;
 };
 
 class RouteServer {
