@@ -122,6 +122,10 @@ class Post {
 
 }  // namespace
 
+std::string HttpUrl::host_and_port() const {
+  return host.find(':') == std::string::npos ? fmt::format("{}:{}", host, port) : fmt::format("[{}]:{}", host, port);
+}
+
 HttpUrl parse_http_url(const std::string& flag, const std::string& url) {
   constexpr std::string_view kScheme = "http://";
   if (!url.starts_with(kScheme)) {

@@ -10,6 +10,9 @@ namespace wick::server {
 
 struct HttpUrl {
   std::string host, port, path;
+
+  // "host:port", with brackets around an IPv6 address.
+  [[nodiscard]] std::string host_and_port() const;
 };
 
 // Errors: invalid_argument naming the flag where the URL is not "http://host[:port][/path]".

@@ -24,8 +24,7 @@ constexpr uint64_t kMaxReplicaFile = uint64_t{16} << 20U;
 
 std::string address_of(const ReplicaAddress& replica) {
   if (!replica.unix_socket.empty()) return fmt::format("{}{}", kUnixScheme, replica.unix_socket);
-  const bool is_v6 = replica.url.host.find(':') != std::string::npos;
-  return fmt::format("http://{}{}{}:{}{}", is_v6 ? "[" : "", replica.url.host, is_v6 ? "]" : "", replica.url.port, replica.url.path);
+  return fmt::format("http://{}{}", replica.url.host_and_port(), replica.url.path);
 }
 
 ReplicaAddress parse_socket(const std::string& place, std::string path) {

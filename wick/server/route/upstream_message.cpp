@@ -43,11 +43,7 @@ void append_key(std::string& text, const ReplicaKey& key) {
   if (!key.key.empty()) append_field(text, "Authorization", "Bearer " + key.key);
 }
 
-std::string host_of(const ReplicaAddress& to) {
-  if (!to.unix_socket.empty()) return "localhost";
-  const bool is_v6 = to.url.host.find(':') != std::string::npos;
-  return fmt::format("{}{}{}:{}", is_v6 ? "[" : "", to.url.host, is_v6 ? "]" : "", to.url.port);
-}
+std::string host_of(const ReplicaAddress& to) { return to.unix_socket.empty() ? to.url.host_and_port() : "localhost"; }
 
 std::string request_line(std::string_view method, std::string_view target, const ReplicaAddress& to) {
   std::string text = fmt::format("{} {}{} HTTP/1.1\r\n", method, to.url.path, target);
