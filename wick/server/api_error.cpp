@@ -24,37 +24,6 @@ std::string joined(const std::vector<Violation>& violations) {
   return text;
 }
 
-// OpenAI's and Anthropic's word for the kind of an error.
-std::string_view openai_type(int status) {
-  if (status == 401) return "authentication_error";
-  if (status == 403) return "permission_error";
-  if (status == 429) return "rate_limit_error";
-  return status >= 500 ? "server_error" : "invalid_request_error";
-}
-
-std::string_view anthropic_type(int status) {
-  switch (status) {
-    case 401: return "authentication_error";
-    case 403: return "permission_error";
-    case 404: return "not_found_error";
-    case 413: return "request_too_large";
-    case 429: return "rate_limit_error";
-    case 503: return "overloaded_error";
-    default: return status >= 500 ? "api_error" : "invalid_request_error";
-  }
-}
-
-// llama.cpp's: "invalid_request_error", "unavailable_error" …
-std::string_view llama_type(int status) {
-  switch (status) {
-    case 401: return "authentication_error";
-    case 404: return "not_found_error";
-    case 501: return "not_supported_error";
-    case 503: return "unavailable_error";
-    default: return status >= 500 ? "server_error" : "invalid_request_error";
-  }
-}
-
 struct Meaning {
   int status;
   const char* code;
@@ -83,17 +52,6 @@ Meaning meaning_of(ErrorCode code) {
 
 // Who asks over HTTP cannot change what the server was started with; who started it can.
 std::string spelled_for_client(Setting setting, const std::string& value) { return "the server's " + with_value(flag_of(setting), value); }
-
-Json violations_json(const std::vector<Violation>& violations) {
-  Json list = Json::array();
-  for (const Violation& violation : violations) {
-    list.push_back({{"field", violation.field},
-                    {"constraint", violation.constraint},
-                    {"message", fmt::format("{} {}", violation.field, violation.constraint)},
-                    {"value", violation.value}});
-  }
-  return list;
-}
 
 }  // namespace
 
@@ -137,32 +95,11 @@ void ApiError::add_context_excess(Json& error) const {
   if (context_ > 0) error.update({{"n_prompt_tokens", prompt_tokens_}, {"n_ctx", context_}});
 }
 
-std::string ApiError::body(Dialect dialect) const {
-  Json json;
-  switch (dialect) {
-    case Dialect::openai: {
-      // Clients compare the code with this one.
-      const std::string code = code_ == kContextLengthExceeded ? "context_length_exceeded" : code_;
-      json["error"] = {{"message", message_}, {"type", openai_type(status_)}, {"param", nullptr}, {"code", code}};
-      if (!violations_.empty()) json["error"]["param"] = violations_.front().field;
-      add_context_excess(json["error"]);
-      break;
-    }
-    case Dialect::anthropic: json = {{"type", "error"}, {"error", {{"type", anthropic_type(status_)}, {"message", message_}}}}; break;
-    case Dialect::ollama: json = {{"error", message_}}; break;
-    case Dialect::llama:
-      json["error"] = {{"code", status_}, {"message", message_}, {"type", llama_type(status_)}};
-      add_context_excess(json["error"]);
-      break;
-    case Dialect::fleet:
-      json["error"] = {{"code", code_}, {"message", message_}, {"retriable", can_retry_}};
-      if (!violations_.empty()) json["errors"] = violations_json(violations_);
-      break;
-  }
-  return to_text(json);
-}
+std::string ApiError::body(const Dialect& dialect) const { return to_text(dialect.error_json(*this)); }
 
-HttpResponse ApiError::response(Dialect dialect) const {
+std::string ApiError::stream_end(const Dialect& dialect) const { return dialect.stream_end(*this, body(dialect)); }
+
+HttpResponse ApiError::response(const Dialect& dialect) const {
   HttpResponse response = json_response(status_, body(dialect));
   if (retry_after_.count() > 0) response.headers.add("Retry-After", std::to_string(retry_after_.count()));
   if (status_ == 401) response.headers.add("WWW-Authenticate", "Bearer");

@@ -1,4 +1,4 @@
-// An ApiError is the answer to a request that cannot be fulfilled; each dialect has its own JSON for it.
+// An ApiError is the answer to a request that cannot be fulfilled; each dialect has its own words for it.
 #pragma once
 
 #include <chrono>
@@ -8,12 +8,10 @@
 #include <vector>
 
 #include "wick/base/error.h"
+#include "wick/server/dialect.h"
 #include "wick/server/http_message.h"
 
 namespace wick::server {
-
-// The API whose words a route speaks.
-enum class Dialect { openai, anthropic, ollama, llama, fleet };
 
 // A field of a request that is wrong.
 struct Violation {
@@ -45,14 +43,15 @@ class ApiError : public std::exception {
   [[nodiscard]] const std::vector<Violation>& violations() const noexcept { return violations_; }
   [[nodiscard]] bool can_retry() const noexcept { return can_retry_; }
 
-  // The response, and its body alone, which streams send as an event.
-  [[nodiscard]] HttpResponse response(Dialect dialect) const;
-  [[nodiscard]] std::string body(Dialect dialect) const;
-
- private:
   // llama-server's words for a prompt that is longer than the context, which its clients compare; OpenAI's compare the code.
   void add_context_excess(Json& error) const;
 
+  // The response, its body alone, and how a stream that has begun ends.
+  [[nodiscard]] HttpResponse response(const Dialect& dialect) const;
+  [[nodiscard]] std::string body(const Dialect& dialect) const;
+  [[nodiscard]] std::string stream_end(const Dialect& dialect) const;
+
+ private:
   int status_ = 400;
   std::string code_;
   std::string message_;

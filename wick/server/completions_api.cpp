@@ -64,7 +64,7 @@ class CompletionResponse {
       exchange_->respond(error.response(Dialect::openai));
       return;
     }
-    exchange_->write(event_text(error.body(Dialect::openai)) + event_text(std::string_view("[DONE]")));
+    exchange_->write(error.stream_end(Dialect::openai));
     exchange_->end();
   }
 

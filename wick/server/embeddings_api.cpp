@@ -59,7 +59,7 @@ void normalize(std::vector<float>& vector, int64_t norm) {
 // vectors for each text. Scores: Jina's list of results. Labels: vLLM's list. Plain: the lists of Text Embeddings Inference.
 enum class Form { numbers, base64, ollama, ollama_one, llama, plain_vectors, scores, plain_scores, labels };
 
-Dialect dialect_of(Form form) {
+const Dialect& dialect_of(Form form) {
   switch (form) {
     case Form::numbers:
     case Form::base64: return Dialect::openai;
@@ -461,7 +461,7 @@ void ollama_embeddings(Worker& worker, const HttpRequest& http, const Exchange& 
 
 }  // namespace
 
-void add_embedding_routes(Router& router, Worker& worker) {
+void add_llama_embedding_routes(Router& router, Worker& worker) {
   for (const char* path : {"/rerank", "/reranking", "/v1/rerank", "/v1/reranking"}) {
     router.add("POST", path, Dialect::llama,
                [&worker](HttpRequest& request, const Exchange& exchange) { rerank(worker, request, exchange); });
@@ -476,10 +476,16 @@ void add_embedding_routes(Router& router, Worker& worker) {
     router.add("POST", path, Dialect::llama,
                [&worker](HttpRequest& request, const Exchange& exchange) { classify(worker, request, exchange); });
   }
+}
+
+void add_openai_embedding_routes(Router& router, Worker& worker) {
   for (const char* path : {"/v1/embeddings", "/openai/v1/embeddings"}) {
     router.add("POST", path, Dialect::openai,
                [&worker](HttpRequest& request, const Exchange& exchange) { embeddings(worker, request, exchange); });
   }
+}
+
+void add_ollama_embedding_routes(Router& router, Worker& worker) {
   router.add("POST", "/api/embed", Dialect::ollama,
              [&worker](HttpRequest& request, const Exchange& exchange) { ollama_embeddings(worker, request, exchange, false); });
   router.add("POST", "/api/embeddings", Dialect::ollama,

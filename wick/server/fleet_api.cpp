@@ -14,6 +14,28 @@
 namespace wick::server {
 namespace {
 
+Json violations_json(const std::vector<Violation>& violations) {
+  Json list = Json::array();
+  for (const Violation& violation : violations) {
+    list.push_back({{"field", violation.field},
+                    {"constraint", violation.constraint},
+                    {"message", fmt::format("{} {}", violation.field, violation.constraint)},
+                    {"value", violation.value}});
+  }
+  return list;
+}
+
+Json fleet_error(const ApiError& error) {
+  Json json;
+  json["error"] = {{"code", error.code()}, {"message", error.what()}, {"retriable", error.can_retry()}};
+  if (!error.violations().empty()) json["errors"] = violations_json(error.violations());
+  return json;
+}
+
+std::string fleet_stream_end(const ApiError& error, const std::string& body) {
+  return event_text(body) + event_text(fmt::format("[ERROR] {}", error.what()));
+}
+
 constexpr int64_t kInferTokens = 256;
 
 Json optional_text(const std::optional<std::string>& text) { return text ? Json(*text) : Json(nullptr); }
@@ -104,7 +126,7 @@ class InferWriter final : public AnswerWriter {
       exchange_->respond(error.response(Dialect::fleet));
       return;
     }
-    exchange_->write(event_text(error.body(Dialect::fleet)) + event_text(std::string("[ERROR] ") + error.what()));
+    exchange_->write(error.stream_end(Dialect::fleet));
     exchange_->end();
   }
 
@@ -191,17 +213,19 @@ void infer(Worker& worker, const HttpRequest& http, const Exchange& exchange) {
   Answer::start(worker, service, std::move(request), exchange, std::make_unique<InferWriter>(exchange, streams));
 }
 
-}  // namespace
-
-void add_fleet_routes(Router& router, Worker& worker, Jobs& jobs) {
+void add_fleet_routes(Router& router, const ApiParts& parts) {
   for (const char* path : {"/v1/jobs", "/v1/inference"}) {
     router.add("POST", path, Dialect::fleet,
-               [&](HttpRequest& request, const Exchange& exchange) { create_job(worker, jobs, request, exchange); });
+               [parts](HttpRequest& request, const Exchange& exchange) { create_job(parts.worker, parts.jobs, request, exchange); });
   }
-  add_job_routes(router, jobs);
+  add_job_routes(router, parts.jobs);
   router.add("POST", "/v1/infer", Dialect::fleet,
-             [&](HttpRequest& request, const Exchange& exchange) { infer(worker, request, exchange); });
+             [parts](HttpRequest& request, const Exchange& exchange) { infer(parts.worker, request, exchange); });
 }
+
+}  // namespace
+
+const Dialect Dialect::fleet = {.name = "fleet", .error_json = fleet_error, .stream_end = fleet_stream_end, .add_routes = add_fleet_routes};
 
 void add_job_routes(Router& router, Jobs& jobs) {
   router.add("GET", "/v1/jobs/{id}/stream", Dialect::fleet,

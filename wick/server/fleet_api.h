@@ -2,7 +2,6 @@
 #pragma once
 
 #include "wick/server/router.h"
-#include "wick/server/worker.h"
 
 namespace wick::server {
 
@@ -10,7 +9,5 @@ class Jobs;
 
 // Streams and cancels jobs, whatever model they are of. `jobs` must outlive the router.
 void add_job_routes(Router& router, Jobs& jobs);
-// The same, and what makes jobs.
-void add_fleet_routes(Router& router, Worker& worker, Jobs& jobs);
 
 }  // namespace wick::server

@@ -1,15 +1,38 @@
-#include "wick/server/llama_api.h"
-
+// The endpoints of llama.cpp's server that its users' tools call: /completion, /tokenize, /detokenize, /props, /slots.
 #include <utility>
 
 #include "wick/base/fail.h"
 #include "wick/base/utf8.h"
 #include "wick/server/adapter_fields.h"
+#include "wick/server/dialect.h"
+#include "wick/server/embeddings_api.h"
+#include "wick/server/event_stream.h"
 #include "wick/server/fields.h"
 #include "wick/server/llama_completion.h"
+#include "wick/server/router.h"
+#include "wick/server/worker.h"
 
 namespace wick::server {
 namespace {
+
+// "invalid_request_error", "unavailable_error" …
+std::string_view llama_type(int status) {
+  switch (status) {
+    case 401: return "authentication_error";
+    case 404: return "not_found_error";
+    case 501: return "not_supported_error";
+    case 503: return "unavailable_error";
+    default: return status >= 500 ? "server_error" : "invalid_request_error";
+  }
+}
+
+Json llama_error(const ApiError& error) {
+  Json json = {{"code", error.status()}, {"message", error.what()}, {"type", llama_type(error.status())}};
+  error.add_context_excess(json);
+  return {{"error", std::move(json)}};
+}
+
+std::string llama_stream_end(const ApiError& /*error*/, const std::string& body) { return event_text(body, "error"); }
 
 // A token alone: as text, or as the bytes of a part of a character.
 Json piece_json(const Tokenizer& tokenizer, TokenId token) {
@@ -91,9 +114,8 @@ void props(Worker& worker, const Exchange& exchange) {
                                                 {"build_info", worker.options().implementation + " " + worker.options().version}})));
 }
 
-}  // namespace
-
-void add_llama_routes(Router& router, Worker& worker) {
+void add_llama_routes(Router& router, const ApiParts& parts) {
+  Worker& worker = parts.worker;
   const auto add = [&](std::string_view method, std::string_view path, auto handler) {
     router.add(method, path, Dialect::llama,
                [&worker, handler](HttpRequest& request, const Exchange& exchange) { handler(worker, request, exchange); });
@@ -101,10 +123,16 @@ void add_llama_routes(Router& router, Worker& worker) {
   add("POST", "/tokenize", tokenize);
   add("POST", "/detokenize", detokenize);
   add_llama_completion_routes(router, worker);
+  add_llama_embedding_routes(router, worker);
   add("GET", "/props", [](Worker& own, const HttpRequest&, const Exchange& exchange) { props(own, exchange); });
   add("GET", "/lora-adapters", [](Worker& worker, const HttpRequest&, const Exchange& exchange) {
     exchange->respond(json_response(200, to_text(adapters_json(*worker.service()->engine))));
   });
 }
+
+}  // namespace
+
+const Dialect Dialect::llama = {
+    .name = "llama.cpp", .error_json = llama_error, .stream_end = llama_stream_end, .add_routes = add_llama_routes};
 
 }  // namespace wick::server

@@ -1,234 +1,21 @@
 #include "wick/server/llama_completion.h"
 
 #include <algorithm>
-#include <cmath>
-#include <mutex>
 #include <utility>
 
 #include "wick/base/fail.h"
 #include "wick/server/adapter_fields.h"
-#include "wick/server/answer.h"
 #include "wick/server/answer_format.h"
-#include "wick/server/event_stream.h"
 #include "wick/server/generation_fields.h"
 #include "wick/server/infill.h"
-#include "wick/server/logprobs_json.h"
+#include "wick/server/llama_answer.h"
 #include "wick/server/prompt_length.h"
 #include "wick/server/prompts.h"
-#include "wick/server/slots.h"
-#include "wick/server/usage_json.h"
 
 namespace wick::server {
 namespace {
 
-// As chat_logprob, with the tokens' numbers; after sampling, with probabilities in the place of their logarithms.
-Json llama_logprob(const Tokenizer& tokenizer, const GeneratedLogprob& value, bool after_sampling) {
-  const auto finish = [&](Json& json, const TokenLogprob& token) {
-    json["id"] = token.token;
-    if (!after_sampling) return;
-    json.erase("logprob");
-    json["prob"] = std::exp(token.logprob);
-  };
-  Json json = chat_logprob(tokenizer, value);
-  Json top = std::move(json["top_logprobs"]);
-  json.erase("top_logprobs");
-  finish(json, value.chosen);
-  for (size_t i = 0; i < value.top.size(); ++i) finish(top[i], value.top[i]);
-  json[after_sampling ? "top_probs" : "top_logprobs"] = std::move(top);
-  return json;
-}
-
 constexpr size_t kMaxFields = 64;
-
-struct LlamaOptions {
-  int64_t slot = 0;
-  bool streams = false;
-  bool returns_tokens = false;
-  int64_t probabilities = 0;
-  bool after_sampling = false;           // the probabilities that tokens are drawn with, in place of the model's own
-  std::vector<std::string> fields = {};  // what the answer has; "timings/prompt_n" is a member of a member. Empty: everything
-};
-
-// What the answers to all prompts of one request share: the response that they make together, an object, or a list for several prompts.
-class LlamaResponse {
- public:
-  LlamaResponse(Exchange exchange, bool streams, size_t prompts) : exchange_(std::move(exchange)), streams_(streams), answers_(prompts) {}
-
-  void begin() {
-    const std::scoped_lock lock(mutex_);
-    if (!std::exchange(has_begun_, true) && streams_) begin_events(*exchange_);
-  }
-  void piece(const Json& json) {
-    if (streams_) exchange_->write(json_event(json));
-  }
-  void complete(size_t prompt, Json json) {
-    const std::scoped_lock lock(mutex_);
-    piece(json);
-    answers_[prompt] = std::move(json);
-    if (++done_ < answers_.size() || failed_) return;
-    if (streams_) {
-      exchange_->end();
-    } else {
-      exchange_->respond(json_response(200, to_text(answers_.size() == 1 ? answers_.front() : Json(answers_))));
-    }
-  }
-  void fail(const ApiError& error) {
-    const std::scoped_lock lock(mutex_);
-    if (std::exchange(failed_, true)) return;
-    if (streams_ && has_begun_) {
-      exchange_->write(event_text(error.body(Dialect::llama), "error"));
-      exchange_->end();
-    } else {
-      exchange_->respond(error.response(Dialect::llama));
-    }
-  }
-
- private:
-  Exchange exchange_;
-  bool streams_;
-  std::mutex mutex_;
-  bool has_begun_ = false, failed_ = false;
-  size_t done_ = 0;
-  std::vector<Json> answers_;
-};
-
-// The members that a request asks for, each under the path that it was asked for by; those that are not there are left out.
-Json chosen_fields(const Json& json, const std::vector<std::string>& paths) {
-  if (paths.empty()) return json;
-  Json chosen = Json::object();
-  for (const std::string& path : paths) {
-    const Json::json_pointer place("/" + path);
-    if (json.contains(place)) chosen[path] = json.at(place);
-  }
-  return chosen;
-}
-
-Json settings_json(const Tokenizer& tokenizer, const Request& request) {
-  const SamplingParams& sampling = request.params.sampling;
-  Json biases = Json::array();
-  for (const auto& [token, bias] : sampling.logit_bias) biases.push_back({{"token", token}, {"bias", bias}});
-  // null is minus infinity: llama.cpp's way to say that a text does not end.
-  if (request.params.ignore_eos) {
-    for (const TokenId token : tokenizer.end_of_generation()) biases.push_back({{"token", token}, {"bias", nullptr}});
-  }
-  Json settings = {{"seed", sampling.seed ? Json(*sampling.seed) : Json(-1)}};
-  for (const SamplingParameter& row : kSamplingParameters) {
-    row.visit(sampling, [&](auto value) { settings[std::string(row.name_in_requests())] = value; });
-  }
-  settings["stop"] = request.params.stop;
-  settings["n_predict"] = request.params.max_tokens == kUnlimitedTokens ? -1 : request.params.max_tokens;
-  settings["logit_bias"] = std::move(biases);
-  settings["ignore_eos"] = request.params.ignore_eos;
-  return settings;
-}
-
-// llama.cpp's own completion: {"content": …, "stop": …, "timings": …}.
-class LlamaWriter final : public AnswerWriter {
- public:
-  // `index`: of the prompt. `is_cut`: the context holds fewer tokens than the request asks for.
-  LlamaWriter(std::shared_ptr<LlamaResponse> response, std::shared_ptr<Service> service, std::shared_ptr<Slots> slots, size_t index,
-              const Request& request, bool is_cut, LlamaOptions options)
-      : response_(std::move(response)),
-        service_(std::move(service)),
-        slots_(std::move(slots)),
-        index_(index),
-        settings_(settings_json(service_->engine->tokenizer(), request)),
-        prompt_(request.tokens),
-        is_cut_(is_cut),
-        options_(std::move(options)) {}
-
-  void begin() override { response_->begin(); }
-  void progress(const ProgressEvent& event) override {
-    response_->piece({{"index", index_},
-                      {"content", ""},
-                      {"tokens", Json::array()},
-                      {"stop", false},
-                      {"tokens_predicted", 0},
-                      {"tokens_evaluated", event.prompt_tokens},
-                      {"prompt_progress", progress_json(event)}});
-  }
-  void token(const Choice& choice, const TokenEvent& event) override {
-    if (!options_.streams) return;
-    Json json = {{"index", index_}, {"content", event.text}, {"tokens", {event.token}}, {"stop", false}};
-    if (event.logprob && options_.probabilities > 0) {
-      json["completion_probabilities"] = {probability_json(*event.logprob)};
-    }
-    json["tokens_predicted"] = choice.tokens.size();
-    response_->piece(json);
-  }
-  void complete(const std::vector<Choice>& choices, const PromptEvent&) override {
-    Json json = chosen_fields(last(choices.front()), options_.fields);
-    std::vector<TokenId> tokens = std::move(prompt_);
-    tokens.insert(tokens.end(), choices.front().tokens.begin(), choices.front().tokens.end());
-    slots_->keep(options_.slot, std::move(tokens));
-    response_->complete(index_, std::move(json));
-  }
-  void fail(const ApiError& error) override { response_->fail(error); }
-
- private:
-  static std::string_view stop_type(StopReason reason) {
-    switch (reason) {
-      case StopReason::end_of_sequence: return "eos";
-      case StopReason::stop_sequence: return "word";
-      case StopReason::max_tokens:
-      case StopReason::context_full: return "limit";
-      case StopReason::cancelled:
-      case StopReason::deadline: return "none";
-    }
-    return "none";
-  }
-
-  Json probability_json(const GeneratedLogprob& value) const {
-    return llama_logprob(service_->engine->tokenizer(), value, options_.after_sampling);
-  }
-
-  Json last(const Choice& choice) const {
-    const FinishEvent& finish = choice.finish;
-    const Timings& timings = finish.timings;
-    const auto prompt = static_cast<double>(finish.usage.prompt_tokens - finish.usage.cached_tokens);
-    const auto predicted = static_cast<double>(finish.usage.completion_tokens);
-    Json json = {{"index", index_},
-                 {"id_slot", options_.slot},
-                 {"content", options_.streams ? finish.text : choice.text},
-                 {"tokens", Json::array()},
-                 {"stop", true},
-                 {"model", service_->model_id},
-                 {"tokens_predicted", finish.usage.completion_tokens},
-                 {"tokens_evaluated", finish.usage.prompt_tokens},
-                 {"tokens_cached", finish.usage.cached_tokens},
-                 {"generation_settings", settings_},
-                 {"prompt", service_->engine->tokenizer().decode(prompt_, /*skip_special=*/false)},
-                 {"truncated", finish.reason == StopReason::context_full || (is_cut_ && finish.reason == StopReason::max_tokens)},
-                 {"stop_type", stop_type(finish.reason)},
-                 {"stopping_word", finish.stop_sequence_matched.value_or("")},
-                 {"has_new_line", choice.text.find('\n') != std::string::npos},
-                 {"timings",
-                  {{"cache_n", finish.usage.cached_tokens},
-                   {"prompt_n", static_cast<int64_t>(prompt)},
-                   {"prompt_ms", timings.prefill * 1000},
-                   {"prompt_per_token_ms", prompt > 0 ? timings.prefill * 1000 / prompt : 0},
-                   {"prompt_per_second", timings.prefill > 0 ? prompt / timings.prefill : 0},
-                   {"predicted_n", finish.usage.completion_tokens},
-                   {"predicted_ms", timings.decode * 1000},
-                   {"predicted_per_token_ms", predicted > 1 ? timings.decode * 1000 / (predicted - 1) : 0},
-                   {"predicted_per_second", timings.decode > 0 ? (predicted - 1) / timings.decode : 0}}}};
-    if (options_.returns_tokens && !options_.streams) json["tokens"] = choice.tokens;
-    if (options_.probabilities > 0 && !options_.streams) {
-      Json& list = json["completion_probabilities"] = Json::array();
-      for (const GeneratedLogprob& value : choice.logprobs) list.push_back(probability_json(value));
-    }
-    return json;
-  }
-
-  std::shared_ptr<LlamaResponse> response_;
-  std::shared_ptr<Service> service_;
-  std::shared_ptr<Slots> slots_;
-  size_t index_;
-  Json settings_;
-  std::vector<TokenId> prompt_;
-  bool is_cut_;
-  LlamaOptions options_;
-};
 
 // The prompt of a request for the middle of a text.
 Request read_infill(Fields& fields, const Service& service) {
@@ -300,7 +87,7 @@ void completion(Worker& worker, const std::shared_ptr<Slots>& slots, LlamaTask t
   for (Request& request : requests) {
     request = with_prompt_of(common, std::move(request));
     const bool is_cut = fit_into_context(*service->engine, request, false);
-    writers.push_back(std::make_unique<LlamaWriter>(response, service, slots, writers.size(), request, is_cut, options));
+    writers.push_back(llama_writer(response, service, slots, {.index = writers.size(), .request = request, .is_cut = is_cut}, options));
   }
   try {
     start_answers(worker, service, std::move(requests), exchange, [&](size_t index) { return std::move(writers[index]); });
@@ -328,7 +115,7 @@ Json default_settings(const Service& service) {
   Request request;
   read_generation(fields, service, request);
   read_max_tokens(fields, service, {}, kUnlimitedTokens, request);
-  return settings_json(service.engine->tokenizer(), request);
+  return llama_settings(service.engine->tokenizer(), request);
 }
 
 }  // namespace wick::server

@@ -1,5 +1,4 @@
-#include "wick/server/ollama_api.h"
-
+// Ollama's API: /api/generate, /api/chat, /api/embed, /api/tags, /api/show, /api/version.
 #include <fmt/chrono.h>
 
 #include <chrono>
@@ -11,11 +10,19 @@
 #include "wick/server/answer_format.h"
 #include "wick/server/chat_output.h"
 #include "wick/server/chat_request.h"
+#include "wick/server/dialect.h"
 #include "wick/server/generation_fields.h"
 #include "wick/server/prompt_length.h"
+#include "wick/server/router.h"
+#include "wick/server/worker.h"
 
 namespace wick::server {
 namespace {
+
+Json ollama_error(const ApiError& error) { return {{"error", error.what()}}; }
+
+// A line of a stream of JSON.
+std::string ollama_stream_end(const ApiError& /*error*/, const std::string& body) { return body + "\n"; }
 
 std::string time_text(int64_t seconds) { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(static_cast<std::time_t>(seconds))); }
 
@@ -63,7 +70,7 @@ class OllamaWriter final : public AnswerWriter {
       exchange_->respond(error.response(Dialect::ollama));
       return;
     }
-    exchange_->write(error.body(Dialect::ollama) + "\n");
+    exchange_->write(error.stream_end(Dialect::ollama));
     exchange_->end();
   }
 
@@ -234,9 +241,8 @@ void ollama_show(Worker& worker, const Exchange& exchange) {
                                                 {"capabilities", std::move(capabilities)}})));
 }
 
-}  // namespace
-
-void add_ollama_routes(Router& router, Worker& worker) {
+void add_ollama_routes(Router& router, const ApiParts& parts) {
+  Worker& worker = parts.worker;
   const auto add = [&](std::string_view method, std::string_view path, auto handler) {
     router.add(method, path, Dialect::ollama,
                [&worker, handler](HttpRequest& request, const Exchange& exchange) { handler(worker, request, exchange); });
@@ -249,6 +255,12 @@ void add_ollama_routes(Router& router, Worker& worker) {
   add("GET", "/api/version", [](Worker& own, const HttpRequest&, const Exchange& exchange) {
     exchange->respond(json_response(200, to_text({{"version", own.options().version}})));
   });
+  add_ollama_embedding_routes(router, worker);
 }
+
+}  // namespace
+
+const Dialect Dialect::ollama = {
+    .name = "ollama", .error_json = ollama_error, .stream_end = ollama_stream_end, .add_routes = add_ollama_routes};
 
 }  // namespace wick::server

@@ -92,7 +92,7 @@ class ResponseWriter final : public AnswerWriter {
 
   void fail(const ApiError& error) override {
     if (!streams_) {
-      exchange_->respond(error.response(Dialect::openai));
+      exchange_->respond(error.response(Dialect::responses));
       return;
     }
     Json json = response("failed");
@@ -248,11 +248,20 @@ void count_response_tokens(Worker& worker, const HttpRequest& http, const Exchan
 
 void add_responses_routes(Router& router, Worker& worker) {
   for (const char* path : {"/v1/responses", "/openai/v1/responses", "/responses"}) {
-    router.add("POST", path, Dialect::openai,
+    router.add("POST", path, Dialect::responses,
                [&worker](HttpRequest& request, const Exchange& exchange) { responses(worker, request, exchange); });
-    router.add("POST", std::string(path) + "/input_tokens", Dialect::openai,
+    router.add("POST", std::string(path) + "/input_tokens", Dialect::responses,
                [&worker](HttpRequest& request, const Exchange& exchange) { count_response_tokens(worker, request, exchange); });
   }
 }
+
+const Dialect Dialect::responses = {
+    .name = "responses",
+    .error_json = [](const ApiError& error) { return openai.error_json(error); },
+    .stream_end =
+        [](const ApiError& error, const std::string& /*body*/) {
+          return json_event({{"type", "error"}, {"code", "server_error"}, {"message", error.what()}, {"param", nullptr}}, "error");
+        },
+    .add_routes = [](Router& router, const ApiParts& parts) { add_responses_routes(router, parts.worker); }};
 
 }  // namespace wick::server

@@ -36,8 +36,8 @@ constexpr std::string_view kRest = "…}";
 
 }  // namespace
 
-void Router::add(std::string_view method, std::string_view pattern, Dialect dialect, Route::Handler handler, Route::Who who) {
-  routes_.push_back({std::string(method), segments_of(pattern), dialect, std::move(handler), who});
+void Router::add(std::string_view method, std::string_view pattern, const Dialect& dialect, Route::Handler handler, Route::Who who) {
+  routes_.push_back({std::string(method), segments_of(pattern), &dialect, std::move(handler), who});
 }
 
 void Router::add_routes_of(const Router& other, const Route::Handler& handler) {
@@ -76,9 +76,9 @@ void Router::add_common_fields(const HttpRequest& request, HttpResponse& respons
   for (const auto& [name, value] : common.all()) response.headers.add(name, value);
 }
 
-Dialect Router::Found::dialect() const {
-  if (route != nullptr) return route->dialect;
-  return others.empty() ? Dialect::openai : others.front()->dialect;
+const Dialect& Router::Found::dialect() const {
+  if (route != nullptr) return *route->dialect;
+  return others.empty() ? Dialect::openai : *others.front()->dialect;
 }
 
 Router::Found Router::find(HttpRequest& request) const {
@@ -144,12 +144,12 @@ void Router::call(const Route& route, HttpRequest& request, const Exchange& exch
     check_encoding(request);
     route.handler(request, exchange);
   } catch (const ApiError& error) {
-    exchange->respond(error.response(route.dialect));
+    exchange->respond(error.response(*route.dialect));
   } catch (const Error& error) {
-    exchange->respond(ApiError(error).response(route.dialect));
+    exchange->respond(ApiError(error).response(*route.dialect));
   } catch (const std::exception& error) {
     log_warning("{} {}: {}", request.method, request.path, error.what());
-    exchange->respond(ApiError(500, "INFERENCE_FAILED", fmt::format("internal error: {}", error.what())).response(route.dialect));
+    exchange->respond(ApiError(500, "INFERENCE_FAILED", fmt::format("internal error: {}", error.what())).response(*route.dialect));
   }
 }
 

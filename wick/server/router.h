@@ -22,7 +22,7 @@ struct Route {
 
   std::string method;
   std::vector<std::string> segments;
-  Dialect dialect;
+  const Dialect* dialect;
   Handler handler;
   Who who;
 };
@@ -33,7 +33,7 @@ class Router {
   Router(Access& access, BrowserAccess browsers) : access_(access), browsers_(std::move(browsers)) {}
 
   // A pattern is a path whose segments may be "{name}", which match any one segment; "{name…}" at its end matches all that is left.
-  void add(std::string_view method, std::string_view pattern, Dialect dialect, Route::Handler handler,
+  void add(std::string_view method, std::string_view pattern, const Dialect& dialect, Route::Handler handler,
            Route::Who who = Route::Who::with_key);
   // Adds the routes of another router, all with one handler.
   void add_routes_of(const Router& other, const Route::Handler& handler);
@@ -56,7 +56,7 @@ class Router {
   struct Found {
     const Route* route = nullptr;
     std::vector<const Route*> others = {};
-    [[nodiscard]] Dialect dialect() const;
+    [[nodiscard]] const Dialect& dialect() const;
   };
   [[nodiscard]] Found find(HttpRequest& request) const;
   [[nodiscard]] static bool matches(const Route& route, const std::vector<std::string>& segments, HttpRequest& request);

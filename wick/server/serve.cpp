@@ -12,21 +12,14 @@
 #include <vector>
 
 #include "wick/base/fail.h"
-#include "wick/server/anthropic_api.h"
 #include "wick/server/chat_page.h"
-#include "wick/server/completions_api.h"
-#include "wick/server/embeddings_api.h"
 #include "wick/server/fleet_api.h"
 #include "wick/server/health_api.h"
 #include "wick/server/heartbeat.h"
 #include "wick/server/jobs.h"
-#include "wick/server/llama_api.h"
 #include "wick/server/long_requests.h"
-#include "wick/server/ollama_api.h"
-#include "wick/server/openai_chat_api.h"
 #include "wick/server/pool_api.h"
 #include "wick/server/request_log.h"
-#include "wick/server/responses_api.h"
 #include "wick/server/router.h"
 #include "wick/server/setting_flags.h"
 
@@ -145,14 +138,7 @@ class Server {
 
   void add_routes(Router& router, Worker& worker) {
     add_health_routes(router, worker);
-    add_fleet_routes(router, worker, jobs_);
-    add_completion_routes(router, worker);
-    add_openai_chat_routes(router, worker);
-    add_responses_routes(router, worker);
-    add_anthropic_routes(router, worker);
-    add_ollama_routes(router, worker);
-    add_embedding_routes(router, worker);
-    add_llama_routes(router, worker);
+    for (const Dialect* dialect : Dialect::all()) dialect->add_routes(router, {.worker = worker, .jobs = jobs_});
   }
 
   void handle(HttpRequest request, Exchange exchange) {

@@ -26,7 +26,8 @@ LocalHandlers::LocalHandlers(std::shared_ptr<Service> service)
   add_completion_routes(router_, worker_);
   add_openai_chat_routes(router_, worker_);
   add_responses_routes(router_, worker_);
-  add_embedding_routes(router_, worker_);
+  add_openai_embedding_routes(router_, worker_);
+  add_llama_embedding_routes(router_, worker_);
   thread_ = std::thread([this] { run(); });
   service_->engine->start();
   worker_.ready(service_);

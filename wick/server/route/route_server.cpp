@@ -11,9 +11,9 @@
 #include "wick/server/forwarding_exchange.h"
 #include "wick/server/jobs.h"
 #include "wick/server/long_requests.h"
+#include "wick/server/metrics_writer.h"
 #include "wick/server/request_log.h"
 #include "wick/server/route/replica_poller.h"
-#include "wick/server/metrics_writer.h"
 #include "wick/server/route/replica_set.h"
 #include "wick/server/route/route_metrics.h"
 #include "wick/server/route/routed_request.h"
@@ -26,19 +26,6 @@ namespace {
 // Files and batches belong together: one replica has all of them.
 constexpr const char* kBatchHome = "/v1/batches";
 
-struct DialectOfPath {
-  const char* pattern;
-  Dialect dialect;
-};
-// Others speak OpenAI's.
-constexpr DialectOfPath kDialects[] = {{"/v1/messages", Dialect::anthropic}, {"/v1/messages/count_tokens", Dialect::anthropic},
-                                       {"/api/{path…}", Dialect::ollama},    {"/v1/infer", Dialect::fleet},
-                                       {"/v1/inference", Dialect::fleet},    {"/v1/jobs", Dialect::fleet},
-                                       {"/completion", Dialect::llama},      {"/completions", Dialect::llama},
-                                       {"/infill", Dialect::llama},          {"/tokenize", Dialect::llama},
-                                       {"/detokenize", Dialect::llama},      {"/apply-template", Dialect::llama},
-                                       {"/embedding", Dialect::llama},       {"/props", Dialect::llama},
-                                       {"/models/load", Dialect::llama},     {"/models/unload", Dialect::llama}};
 constexpr const char* kMethods[] = {"GET", "POST", "PUT", "PATCH", "DELETE"};
 
 void respond(const Exchange& exchange, int status, const Json& json) { exchange->respond(json_response(status, to_text(json))); }
@@ -120,7 +107,8 @@ class RouteServer {
   }
 
   void add_routed() {
-    const auto add = [this](const std::string& pattern, Dialect dialect, const std::function<void(HttpRequest&, const Exchange&)>& send) {
+    const auto add = [this](const std::string& pattern, const Dialect& dialect,
+                            const std::function<void(HttpRequest&, const Exchange&)>& send) {
       for (const char* method : kMethods) router_.add(method, pattern, dialect, send);
     };
     add("/v1/jobs/{path…}", Dialect::fleet,
@@ -135,8 +123,18 @@ class RouteServer {
     const auto by_prompt = [this](HttpRequest& request, const Exchange& exchange) {
       pass_on(RoutedKind::prompt, route_key(request), request, exchange);
     };
-    for (const DialectOfPath& one : kDialects) add(one.pattern, one.dialect, by_prompt);
+    router_.add_routes_of(routes_of_workers(), by_prompt);
+    for (const char* path : {"/models/load", "/models/unload"}) add(path, Dialect::llama, by_prompt);
     add("/{path…}", Dialect::openai, by_prompt);
+  }
+
+  // What a worker answers, by which a path's API is known. Its handlers are never called.
+  [[nodiscard]] Router routes_of_workers() {
+    Worker worker({});
+    Jobs jobs;
+    Router routes(access_, BrowserAccess({}));
+    for (const Dialect* dialect : Dialect::all()) dialect->add_routes(routes, {.worker = worker, .jobs = jobs});
+    return routes;
   }
 
   void pass_on(RoutedKind kind, RouteKey key, HttpRequest& request, const Exchange& exchange) {

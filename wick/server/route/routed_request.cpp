@@ -142,11 +142,11 @@ void RoutedRequest::take_end(const std::string& error) {
 }
 
 void RoutedRequest::end_with(const ApiError& error) {
-  const Dialect dialect = request_.route->dialect;
+  const Dialect& dialect = *request_.route->dialect;
   lease_.reset();
   if (response_ && response_->is_stream && !is_worth_another()) {
     // What the replica sent of its last event is no event.
-    exchange_->write(stream_error(response_->unit, dialect, request_.path, error));
+    exchange_->write(stream_error(response_->unit, dialect, error));
     exchange_->end();
   } else {
     exchange_->respond(error.response(dialect));

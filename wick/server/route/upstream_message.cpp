@@ -116,21 +116,8 @@ size_t whole_units(StreamUnit unit, std::string_view text) {
   return end;
 }
 
-std::string stream_error(StreamUnit unit, Dialect dialect, std::string_view path, const ApiError& error) {
-  if (unit == StreamUnit::bytes) return {};
-  if (unit == StreamUnit::lines) return error.body(dialect) + "\n";
-  const std::string body = error.body(dialect);
-  switch (dialect) {
-    case Dialect::anthropic:
-    case Dialect::llama: return event_text(body, "error");
-    case Dialect::fleet: return event_text(body) + event_text(fmt::format("[ERROR] {}", error.what()));
-    case Dialect::ollama: return body + "\n";
-    case Dialect::openai: break;
-  }
-  if (path.ends_with("/responses")) {
-    return json_event({{"type", "error"}, {"code", "server_error"}, {"message", error.what()}, {"param", nullptr}}, "error");
-  }
-  return event_text(body) + event_text(std::string_view("[DONE]"));
+std::string stream_error(StreamUnit unit, const Dialect& dialect, const ApiError& error) {
+  return unit == StreamUnit::bytes ? std::string() : error.stream_end(dialect);
 }
 
 }  // namespace wick::server

@@ -30,6 +30,6 @@ enum class StreamUnit { bytes, lines, events };
 // How much of the text, from its beginning, is whole units.
 [[nodiscard]] size_t whole_units(StreamUnit unit, std::string_view text);
 // How a stream ends that cannot go on, as servers of that API end it.
-[[nodiscard]] std::string stream_error(StreamUnit unit, Dialect dialect, std::string_view path, const ApiError& error);
+[[nodiscard]] std::string stream_error(StreamUnit unit, const Dialect& dialect, const ApiError& error);
 
 }  // namespace wick::server
