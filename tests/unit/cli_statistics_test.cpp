@@ -96,7 +96,7 @@ TEST(MetadataChange, TypesAreThoseOfLlamaCppsOverrides) {
 
 TEST(QuantizeTypes, EveryMixHasAdviceAndFewerBitsForSmallerNames) {
   for (const MixInfo& mix : mix_infos()) {
-    EXPECT_FALSE(advice(mix.mix).empty()) << mix.name;
+    EXPECT_FALSE(mix.use.empty()) << mix.name;
     EXPECT_LE(bits_per_weight(mix), 32.001) << mix.name;
   }
   EXPECT_NEAR(bits_per_weight(parse_mix("Q8_0")), 8.5, 0.01);

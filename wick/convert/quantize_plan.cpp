@@ -18,28 +18,38 @@
 namespace wick {
 namespace {
 
-// clang-format off
-constexpr std::array kMixes = {
-    MixInfo{Mix::f32, "F32", DType::f32, 0},             MixInfo{Mix::f16, "F16", DType::f16, 1},
-    MixInfo{Mix::bf16, "BF16", DType::bf16, 32},         MixInfo{Mix::q1_0, "Q1_0", DType::q1_0, 40},
-    MixInfo{Mix::q2_0, "Q2_0", DType::q2_0, 41},         MixInfo{Mix::q4_0, "Q4_0", DType::q4_0, 2},
-    MixInfo{Mix::q4_1, "Q4_1", DType::q4_1, 3},          MixInfo{Mix::q5_0, "Q5_0", DType::q5_0, 8},
-    MixInfo{Mix::q5_1, "Q5_1", DType::q5_1, 9},          MixInfo{Mix::q8_0, "Q8_0", DType::q8_0, 7},
-    MixInfo{Mix::mxfp4_moe, "MXFP4_MOE", DType::mxfp4, 38}, MixInfo{Mix::nvfp4, "NVFP4", DType::nvfp4, 39},
-    MixInfo{Mix::q2_k, "Q2_K", DType::q2_k, 10},         MixInfo{Mix::q2_k_s, "Q2_K_S", DType::q2_k, 21},
-    MixInfo{Mix::q3_k_s, "Q3_K_S", DType::q3_k, 11},     MixInfo{Mix::q3_k_m, "Q3_K_M", DType::q3_k, 12},
-    MixInfo{Mix::q3_k_l, "Q3_K_L", DType::q3_k, 13},     MixInfo{Mix::q4_k_s, "Q4_K_S", DType::q4_k, 14},
-    MixInfo{Mix::q4_k_m, "Q4_K_M", DType::q4_k, 15},     MixInfo{Mix::q5_k_s, "Q5_K_S", DType::q5_k, 16},
-    MixInfo{Mix::q5_k_m, "Q5_K_M", DType::q5_k, 17},     MixInfo{Mix::q6_k, "Q6_K", DType::q6_k, 18},
-    MixInfo{Mix::iq1_s, "IQ1_S", DType::iq1_s, 24},      MixInfo{Mix::iq1_m, "IQ1_M", DType::iq1_m, 31},
-    MixInfo{Mix::iq2_xxs, "IQ2_XXS", DType::iq2_xxs, 19}, MixInfo{Mix::iq2_xs, "IQ2_XS", DType::iq2_xs, 20},
-    MixInfo{Mix::iq2_s, "IQ2_S", DType::iq2_xs, 28},     MixInfo{Mix::iq2_m, "IQ2_M", DType::iq2_s, 29},
-    MixInfo{Mix::iq3_xxs, "IQ3_XXS", DType::iq3_xxs, 23}, MixInfo{Mix::iq3_xs, "IQ3_XS", DType::iq3_s, 22},
-    MixInfo{Mix::iq3_s, "IQ3_S", DType::iq3_s, 26},      MixInfo{Mix::iq3_m, "IQ3_M", DType::iq3_s, 27},
-    MixInfo{Mix::iq4_nl, "IQ4_NL", DType::iq4_nl, 25},   MixInfo{Mix::iq4_xs, "IQ4_XS", DType::iq4_xs, 30},
-    MixInfo{Mix::tq1_0, "TQ1_0", DType::tq1_0, 36},      MixInfo{Mix::tq2_0, "TQ2_0", DType::tq2_0, 37},
+constexpr MixInfo kMixesOfSeveral[] = {
+    {Mix::mxfp4_moe, "MXFP4_MOE", DType::mxfp4, 38, "for mixtures of experts trained in MXFP4"},
+    {Mix::q2_k_s, "Q2_K_S", DType::q2_k, 21, "very large loss; needs --imatrix"},
+    {Mix::q3_k_s, "Q3_K_S", DType::q3_k, 11, "large loss"},
+    {Mix::q3_k_m, "Q3_K_M", DType::q3_k, 12, "visible loss, smaller"},
+    {Mix::q3_k_l, "Q3_K_L", DType::q3_k, 13, "visible loss"},
+    {Mix::q4_k_s, "Q4_K_S", DType::q4_k, 14, "a good balance, slightly smaller"},
+    {Mix::q4_k_m, "Q4_K_M", DType::q4_k, 15, "a good balance: the usual choice"},
+    {Mix::q5_k_s, "Q5_K_S", DType::q5_k, 16, "little loss, slightly smaller"},
+    {Mix::q5_k_m, "Q5_K_M", DType::q5_k, 17, "little loss"},
+    {Mix::iq2_s, "IQ2_S", DType::iq2_xs, 28, "large loss; needs --imatrix"},
+    {Mix::iq2_m, "IQ2_M", DType::iq2_s, 29, "large loss; needs --imatrix"},
+    {Mix::iq3_xs, "IQ3_XS", DType::iq3_s, 22, "visible loss; --imatrix helps"},
+    {Mix::iq3_m, "IQ3_M", DType::iq3_s, 27, "less loss than Q3_K_M; --imatrix helps"},
 };
-// clang-format on
+
+#define WICK_MIX(name, ggml_name, number, packs, packs_weighted, stand_in, needs_importance, file_type, use) \
+  MixInfo{Mix::name, ggml_name, DType::name, static_cast<uint32_t>(file_type), use},
+constexpr auto kMixesOfOne = std::to_array<MixInfo>({WICK_BLOCK_FORMATS(WICK_MIX)});
+#undef WICK_MIX
+
+const std::vector<MixInfo>& mixes() {
+  static const std::vector<MixInfo> kAll = [] {
+    std::vector<MixInfo> all;
+    for (const MixInfo& mix : kMixesOfOne) {
+      if (find_block_format(mix.base)->file_type >= 0) all.push_back(mix);
+    }
+    all.insert(all.end(), std::begin(kMixesOfSeveral), std::end(kMixesOfSeveral));
+    return all;
+  }();
+  return kAll;
+}
 
 // Vectors and what models are known to suffer from.
 bool may_be_quantized(const GgufTensor& tensor) {
@@ -114,44 +124,18 @@ std::vector<size_t> counting_order(std::span<const GgufTensor> tensors) {
 DType fall_back(const GgufTensor& tensor, DType wanted) {
   const int64_t columns = tensor.shape.last();
   if (columns % info(wanted).block_elements == 0) return wanted;
-  DType stand_in = wanted;
-  switch (wanted) {
-    case DType::iq1_s:
-    case DType::iq1_m:
-    case DType::iq2_xxs:
-    case DType::iq2_xs:
-    case DType::iq2_s:
-    case DType::iq3_xxs:
-    case DType::iq3_s:
-    case DType::iq4_xs: stand_in = DType::iq4_nl; break;
-    case DType::q2_0:
-    case DType::q2_k:
-    case DType::q3_k:
-    case DType::tq1_0:
-    case DType::tq2_0: stand_in = DType::q4_0; break;
-    case DType::q4_k: stand_in = DType::q5_0; break;
-    case DType::q5_k: stand_in = DType::q5_1; break;
-    case DType::q6_k: stand_in = DType::q8_0; break;
-    default:
-      if (info(wanted).block_elements <= 32) break;
-      fail(ErrorCode::unsupported, "tensor '{}': rows of {} elements are no multiple of {}'s block of {}, and no type stands in for it",
-           tensor.name, columns, ggml_name(wanted), info(wanted).block_elements);
+  const DType stand_in = find_block_format(wanted)->stand_in;
+  if (stand_in == wanted && info(wanted).block_elements > 32) {
+    fail(ErrorCode::unsupported, "tensor '{}': rows of {} elements are no multiple of {}'s block of {}, and no type stands in for it",
+         tensor.name, columns, ggml_name(wanted), info(wanted).block_elements);
   }
   return columns % info(stand_in).block_elements == 0 ? stand_in : DType::f16;
 }
 
 bool needs_importance(std::string_view name, DType dtype, Mix mix) {
   if (name == "token_embd.weight" || name == "per_layer_token_embd.weight" || name == "output.weight") return false;
-  switch (dtype) {
-    case DType::iq3_xxs:
-    case DType::iq2_xxs:
-    case DType::iq2_xs:
-    case DType::iq2_s:
-    case DType::iq1_m:
-    case DType::iq1_s: return true;
-    case DType::q2_k: return mix == Mix::q2_k_s;
-    default: return false;
-  }
+  const BlockFormat* const format = find_block_format(dtype);
+  return (format != nullptr && format->needs_importance) || (dtype == DType::q2_k && mix == Mix::q2_k_s);
 }
 
 // The number, or the first of an array with one for each layer.
@@ -166,13 +150,13 @@ int64_t first_number(const GgufFile& file, const std::string& key, int64_t absen
 
 }  // namespace
 
-std::span<const MixInfo> mix_infos() noexcept { return kMixes; }
+std::span<const MixInfo> mix_infos() noexcept { return mixes(); }
 
 const MixInfo& parse_mix(std::string_view name) {
   std::string wanted = ascii_uppercase(name);
   if (wanted == "Q3_K" || wanted == "Q4_K" || wanted == "Q5_K") wanted += "_M";
   std::string known;
-  for (const MixInfo& entry : kMixes) {
+  for (const MixInfo& entry : mixes()) {
     if (entry.name == wanted) return entry;
     known += known.empty() ? "" : " ";
     known += entry.name;

@@ -11,25 +11,16 @@
 
 #include "wick/formats/gguf.h"
 #include "wick/layout/dtype.h"
+#include "wick/quant/block_format.h"
 
 namespace wick {
 
 class Regex;
 
+// The types that models are quantized to: a block format, or a mix of several.
+#define WICK_MIX(name, ...) name,
 enum class Mix {
-  f32,
-  f16,
-  bf16,
-  q1_0,
-  q2_0,
-  q4_0,
-  q4_1,
-  q5_0,
-  q5_1,
-  q8_0,
-  mxfp4_moe,
-  nvfp4,
-  q2_k,
+  WICK_BLOCK_FORMATS(WICK_MIX) mxfp4_moe,
   q2_k_s,
   q3_k_s,
   q3_k_m,
@@ -38,30 +29,21 @@ enum class Mix {
   q4_k_m,
   q5_k_s,
   q5_k_m,
-  q6_k,
-  iq1_s,
-  iq1_m,
-  iq2_xxs,
-  iq2_xs,
-  iq2_s,
   iq2_m,
-  iq3_xxs,
   iq3_xs,
-  iq3_s,
   iq3_m,
-  iq4_nl,
-  iq4_xs,
-  tq1_0,
-  tq2_0,
 };
+#undef WICK_MIX
 
 struct MixInfo {
   Mix mix;
   std::string_view name;  // "Q4_K_M"
   DType base;             // the type that most tensors get
   uint32_t file_type;     // general.file_type
+  std::string_view use;   // "a good balance: the usual choice"
 };
 
+// Those that models come in: the formats with a file type, then the others.
 [[nodiscard]] std::span<const MixInfo> mix_infos() noexcept;
 // The mix of that name in any case; Q3_K, Q4_K and Q5_K mean their _M. Errors: invalid_argument, listing the names.
 [[nodiscard]] const MixInfo& parse_mix(std::string_view name);

@@ -10,6 +10,7 @@
 #include "wick/base/fail.h"
 #include "wick/base/half.h"
 #include "wick/base/hash.h"
+#include "wick/convert/quantize_rules.h"
 #include "wick/quant/block_format.h"
 
 namespace wick {
@@ -57,37 +58,26 @@ struct RandomFormat {
   bool ternary = false;     // codes of two bits, of which 3 is none
   bool has_minima = false;  // the 6-bit scales and minima of Q4_K and Q5_K in bytes 4 to 15
 };
+// Formats without a row have the f16 scale in their first two bytes.
 constexpr std::array kFormats = {
-    RandomFormat{DType::q4_0, 0},
     RandomFormat{DType::q4_1, 0, 2, -1},
-    RandomFormat{DType::q5_0, 0},
     RandomFormat{DType::q5_1, 0, 2, -1},
-    RandomFormat{DType::q8_0, 0},
     RandomFormat{DType::q2_k, 80, 82, 8},
     RandomFormat{DType::q3_k, 108},
     RandomFormat{.dtype = DType::q4_k, .scale_at = 0, .offset_at = 2, .offset_unit = 32, .has_minima = true},
     RandomFormat{.dtype = DType::q5_k, .scale_at = 0, .offset_at = 2, .offset_unit = 32, .has_minima = true},
     RandomFormat{DType::q6_k, 208},
-    RandomFormat{DType::iq1_s, 0},
     RandomFormat{DType::iq1_m, -1},
-    RandomFormat{DType::iq2_xxs, 0},
-    RandomFormat{DType::iq2_xs, 0},
-    RandomFormat{DType::iq2_s, 0},
-    RandomFormat{DType::iq3_xxs, 0},
-    RandomFormat{DType::iq3_s, 0},
-    RandomFormat{DType::iq4_nl, 0},
-    RandomFormat{DType::iq4_xs, 0},
     RandomFormat{DType::tq1_0, 52},
     RandomFormat{.dtype = DType::tq2_0, .scale_at = 64, .ternary = true},
     RandomFormat{DType::mxfp4, -1},
     RandomFormat{DType::nvfp4, -1},
-    RandomFormat{DType::q1_0, 0},
     RandomFormat{.dtype = DType::q2_0, .scale_at = 0, .ternary = true},
 };
 
-const RandomFormat* find_format(DType dtype) noexcept {
+RandomFormat format_of(DType dtype) noexcept {
   const auto* found = std::find_if(kFormats.begin(), kFormats.end(), [=](const RandomFormat& format) { return format.dtype == dtype; });
-  return found == kFormats.end() ? nullptr : found;
+  return found == kFormats.end() ? RandomFormat{.dtype = dtype, .scale_at = 0} : *found;
 }
 
 // What goes into the blocks of a format to give the wanted deviation.
@@ -189,20 +179,21 @@ Scales scales_for(const RandomFormat& format) {
           .offset = float_to_f16_bits(static_cast<float>(moments.mean * scale / format.offset_unit))};
 }
 
-const Scales& scales_of(const RandomFormat& format) {
-  static const std::array<Scales, kFormats.size()> kScales = [] {
-    std::array<Scales, kFormats.size()> all;
-    std::transform(kFormats.begin(), kFormats.end(), all.begin(), scales_for);
+const Scales& scales_of(DType dtype) {
+  static const std::array<Scales, kDTypeCount> kScales = [] {
+    std::array<Scales, kDTypeCount> all;
+    for (const DTypeInfo& row : kDTypeRows) {
+      if (is_quantized(row.dtype) && is_quantization_target(row.dtype))
+        all[static_cast<size_t>(row.dtype)] = scales_for(format_of(row.dtype));
+    }
     return all;
   }();
-  return kScales[static_cast<size_t>(&format - kFormats.data())];
+  return kScales[static_cast<size_t>(dtype)];
 }
 
 }  // namespace
 
-bool has_random_rows(DType dtype) noexcept {
-  return dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16 || dtype == DType::i2_s || find_format(dtype) != nullptr;
-}
+bool has_random_rows(DType dtype) noexcept { return is_quantization_target(dtype) || dtype == DType::i2_s; }
 
 uint64_t mix_seed(uint64_t seed, uint64_t index) noexcept { return RandomBits(seed ^ (index * 0xd1342543de82ef95u)).next(); }
 
@@ -217,8 +208,8 @@ void fill_random_row(DType dtype, uint64_t seed, std::span<std::byte> row) {
     std::transform(row.begin(), row.end(), row.begin(), without_code_3);
     return;
   }
-  const RandomFormat& format = *find_format(dtype);
-  const Scales& scales = scales_of(format);
+  const RandomFormat format = format_of(dtype);
+  const Scales& scales = scales_of(dtype);
   const auto block_bytes = static_cast<size_t>(info(dtype).block_bytes);
   for (size_t at = 0; at < row.size(); at += block_bytes) fill_block(format, scales, random, row.subspan(at, block_bytes));
 }

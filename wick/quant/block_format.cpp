@@ -1,7 +1,6 @@
 #include "wick/quant/block_format.h"
 
 #include <algorithm>
-#include <array>
 #include <cfloat>
 #include <numeric>
 #include <vector>
@@ -11,38 +10,23 @@
 namespace wick {
 namespace {
 
-constexpr std::array kFormats = {
-    BlockFormat{DType::f32, quant::unpack_f32, quant::pack_f32, nullptr},
-    BlockFormat{DType::f16, quant::unpack_f16, quant::pack_f16, nullptr},
-    BlockFormat{DType::bf16, quant::unpack_bf16, quant::pack_bf16, nullptr},
-    BlockFormat{DType::q4_0, quant::unpack_q4_0, quant::pack_q4_0, quant::pack_weighted_q4_0},
-    BlockFormat{DType::q4_1, quant::unpack_q4_1, quant::pack_q4_1, quant::pack_weighted_q4_1},
-    BlockFormat{DType::q5_0, quant::unpack_q5_0, quant::pack_q5_0, quant::pack_weighted_q5_0},
-    BlockFormat{DType::q5_1, quant::unpack_q5_1, quant::pack_q5_1, quant::pack_weighted_q5_1},
-    BlockFormat{DType::q8_0, quant::unpack_q8_0, quant::pack_q8_0, nullptr},
-    BlockFormat{DType::q8_1, quant::unpack_q8_1, quant::pack_q8_1, nullptr},
-    BlockFormat{DType::q2_k, quant::unpack_q2_k, quant::pack_q2_k, quant::pack_weighted_q2_k},
-    BlockFormat{DType::q3_k, quant::unpack_q3_k, quant::pack_q3_k, quant::pack_weighted_q3_k},
-    BlockFormat{DType::q4_k, quant::unpack_q4_k, quant::pack_q4_k, quant::pack_weighted_q4_k},
-    BlockFormat{DType::q5_k, quant::unpack_q5_k, quant::pack_q5_k, quant::pack_weighted_q5_k},
-    BlockFormat{DType::q6_k, quant::unpack_q6_k, quant::pack_q6_k, quant::pack_weighted_q6_k},
-    BlockFormat{DType::q8_k, quant::unpack_q8_k, quant::pack_q8_k, nullptr},
-    BlockFormat{DType::iq1_s, quant::unpack_iq1_s, nullptr, quant::pack_weighted_iq1_s},
-    BlockFormat{DType::iq1_m, quant::unpack_iq1_m, quant::pack_iq1_m, quant::pack_weighted_iq1_m},
-    BlockFormat{DType::iq2_xxs, quant::unpack_iq2_xxs, nullptr, quant::pack_weighted_iq2_xxs},
-    BlockFormat{DType::iq2_xs, quant::unpack_iq2_xs, nullptr, quant::pack_weighted_iq2_xs},
-    BlockFormat{DType::iq2_s, quant::unpack_iq2_s, quant::pack_iq2_s, quant::pack_weighted_iq2_s},
-    BlockFormat{DType::iq3_xxs, quant::unpack_iq3_xxs, quant::pack_iq3_xxs, quant::pack_weighted_iq3_xxs},
-    BlockFormat{DType::iq3_s, quant::unpack_iq3_s, quant::pack_iq3_s, quant::pack_weighted_iq3_s},
-    BlockFormat{DType::iq4_nl, quant::unpack_iq4_nl, quant::pack_iq4_nl, quant::pack_weighted_iq4_nl},
-    BlockFormat{DType::iq4_xs, quant::unpack_iq4_xs, quant::pack_iq4_xs, quant::pack_weighted_iq4_xs},
-    BlockFormat{DType::tq1_0, quant::unpack_tq1_0, quant::pack_tq1_0, nullptr},
-    BlockFormat{DType::tq2_0, quant::unpack_tq2_0, quant::pack_tq2_0, nullptr},
-    BlockFormat{DType::mxfp4, quant::unpack_mxfp4, quant::pack_mxfp4, nullptr},
-    BlockFormat{DType::nvfp4, quant::unpack_nvfp4, quant::pack_nvfp4, nullptr},
-    BlockFormat{DType::q1_0, quant::unpack_q1_0, quant::pack_q1_0, nullptr},
-    BlockFormat{DType::q2_0, quant::unpack_q2_0, quant::pack_q2_0, nullptr},
-};
+#define WICK_FUNCTION_IF_yes(function) quant::function
+#define WICK_FUNCTION_IF_no(function) nullptr
+#define WICK_FORMAT(name, ggml_name, number, packs, packs_weighted, stand_in, needs_importance, file_type, use) \
+  BlockFormat{DType::name,                                                                                      \
+              ggml_name,                                                                                        \
+              number,                                                                                           \
+              quant::unpack_##name,                                                                             \
+              WICK_FUNCTION_IF_##packs(pack_##name),                                                            \
+              WICK_FUNCTION_IF_##packs_weighted(pack_weighted_##name),                                          \
+              DType::stand_in,                                                                                  \
+              needs_importance,                                                                                 \
+              file_type,                                                                                        \
+              use},
+constexpr BlockFormat kFormats[] = {WICK_BLOCK_FORMATS(WICK_FORMAT)};
+#undef WICK_FORMAT
+#undef WICK_FUNCTION_IF_no
+#undef WICK_FUNCTION_IF_yes
 
 // What a column of importance 0 counts, in proportion to the mean of its block.
 constexpr float kMinShare = 1.0F / 16;

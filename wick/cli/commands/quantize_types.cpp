@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <deque>
 #include <vector>
 
@@ -76,54 +77,18 @@ double bits_per_weight(const MixInfo& mix) {
   return 8 * size.bytes / size.elements;
 }
 
-std::string_view advice(Mix mix) noexcept {
-  switch (mix) {
-    case Mix::f32: return "exact; to quantize from";
-    case Mix::f16: return "exact for most models; to quantize from";
-    case Mix::bf16: return "exact for models trained in bf16; to quantize from";
-    case Mix::q8_0: return "no visible loss; fast on CPUs";
-    case Mix::q6_k: return "hardly any loss";
-    case Mix::q5_k_m: return "little loss";
-    case Mix::q5_k_s: return "little loss, slightly smaller";
-    case Mix::q4_k_m: return "a good balance: the usual choice";
-    case Mix::q4_k_s: return "a good balance, slightly smaller";
-    case Mix::q3_k_l: return "visible loss";
-    case Mix::q3_k_m: return "visible loss, smaller";
-    case Mix::q3_k_s: return "large loss";
-    case Mix::q2_k: return "large loss: for models that fit no other way";
-    case Mix::q2_k_s: return "very large loss; needs --imatrix";
-    case Mix::q4_0: return "older; fast on CPUs, more loss than Q4_K_S";
-    case Mix::q4_1: return "older; Q4_K_M is better";
-    case Mix::q5_0: return "older; Q5_K_S is better";
-    case Mix::q5_1: return "older; Q5_K_M is better";
-    case Mix::iq4_nl: return "less loss than Q4_0 at its size; --imatrix helps";
-    case Mix::iq4_xs: return "slightly smaller than Q4_K_S; --imatrix helps";
-    case Mix::iq3_m: return "less loss than Q3_K_M; --imatrix helps";
-    case Mix::iq3_s: return "less loss than Q3_K_S; --imatrix helps";
-    case Mix::iq3_xs: return "visible loss; --imatrix helps";
-    case Mix::iq3_xxs:
-    case Mix::iq2_m:
-    case Mix::iq2_s: return "large loss; needs --imatrix";
-    case Mix::iq2_xs:
-    case Mix::iq2_xxs: return "very large loss; needs --imatrix";
-    case Mix::iq1_m:
-    case Mix::iq1_s: return "for experiments; needs --imatrix";
-    case Mix::tq1_0: return "for ternary models such as BitNet: exact there";
-    case Mix::tq2_0: return "for ternary models such as BitNet: exact there, faster";
-    case Mix::mxfp4_moe: return "for mixtures of experts trained in MXFP4";
-    case Mix::nvfp4: return "for models trained in NVFP4";
-    case Mix::q1_0: return "for models trained with 1-bit weights";
-    case Mix::q2_0: return "for models trained with 2-bit weights";
-  }
-  return "";
-}
-
 std::string quantization_table() {
+  struct Line {
+    const MixInfo* mix;
+    Size size;
+  };
+  std::vector<Line> lines;
+  for (const MixInfo& mix : mix_infos()) lines.push_back({&mix, size_of(mix)});
+  std::stable_sort(lines.begin(), lines.end(), [](const Line& lhs, const Line& rhs) { return lhs.size.bytes > rhs.size.bytes; });
   std::string table = fmt::format("{:<10} {:>8} {:>10}  {}\n", "TYPE", "bits", "8B model", "use");
-  for (const MixInfo& mix : mix_infos()) {
-    const Size size = size_of(mix);
-    table += fmt::format("{:<10} {:>8.2f} {:>10}  {}\n", mix.name, 8 * size.bytes / size.elements,
-                         format_bytes(static_cast<uint64_t>(size.bytes)), advice(mix.mix));
+  for (const auto& [mix, size] : lines) {
+    table += fmt::format("{:<10} {:>8.2f} {:>10}  {}\n", mix->name, 8 * size.bytes / size.elements,
+                         format_bytes(static_cast<uint64_t>(size.bytes)), mix->use);
   }
   return table;
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "wick/convert/quantize_plan.h"
 
@@ -10,9 +9,7 @@ namespace wick {
 
 // Bits per weight of a Llama with 8 billion parameters, which the mix is applied to: the types of all its tensors, counted.
 [[nodiscard]] double bits_per_weight(const MixInfo& mix);
-// "balanced: the usual choice"
-[[nodiscard]] std::string_view advice(Mix mix) noexcept;
-// One line for each mix: name, bits per weight, size of that Llama, advice.
+// One line for each mix, the largest first: name, bits per weight, size of that Llama, use.
 [[nodiscard]] std::string quantization_table();
 
 }  // namespace wick
