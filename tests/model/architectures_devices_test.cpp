@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <vector>
 
 #include "model/golden_models.h"
 #include "unit/found_devices.h"
@@ -14,16 +17,18 @@ namespace {
 
 struct ModelOnDevice {
   DeviceLocation device;
-  const char* model;
+  std::string model;
 };
 
 // Gated convolutions beside attention; Mamba 2 side by side with attention, and alone by groups. Windows and two ropes; ALiBi and layer
-// norms; experts; latent attention with experts that all tokens share; sinks and clamped experts.
+// norms; experts; latent attention with experts that all tokens share; sinks and clamped experts. All of them where the time is there:
+// scripts/gpu_check sets the variable.
 std::vector<ModelOnDevice> samples() {
+  std::vector<std::string> models = {"lfm2", "falcon-h1", "mamba2-groups", "gemma3", "bloom", "qwen3moe", "deepseek-v2-lite", "gpt-oss"};
+  if (std::getenv("WICK_TEST_ALL_ARCHITECTURES") != nullptr) models = GoldenModel::all();
   std::vector<ModelOnDevice> found;
   for (const DeviceLocation& device : found_kernel_devices()) {
-    for (const char* model : {"lfm2", "falcon-h1", "mamba2-groups", "gemma3", "bloom", "qwen3moe", "deepseek-v2-lite", "gpt-oss"})
-      found.push_back({device, model});
+    for (const std::string& model : models) found.push_back({device, model});
   }
   return found;
 }
