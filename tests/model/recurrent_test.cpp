@@ -29,7 +29,9 @@ constexpr int64_t kPositions = 256;
 GoldenModel wide_model(const std::string& name) {
   GoldenModel golden = GoldenModel::read(name);
   golden.json["config"]["vocab_size"] = kVocabulary;
-  if (golden.json["config"].contains("max_position_embeddings")) golden.json["config"]["max_position_embeddings"] = kPositions;
+  for (const char* key : {"max_position_embeddings", "model_max_length"}) {
+    if (golden.json["config"].contains(key)) golden.json["config"][key] = kPositions;
+  }
   for (auto& [tensor, shape] : golden.json["tensors"].items()) {
     const bool table = tensor.find("embed") != std::string::npos && tensor.find("norm") == std::string::npos;
     if (table || tensor == "lm_head.weight") shape[0] = kVocabulary;
@@ -228,7 +230,7 @@ TEST_P(RecurrentModel, LongTextsAreTheSameInAnyParts) {
 
 INSTANTIATE_TEST_SUITE_P(All, RecurrentModel,
                          ::testing::Values("lfm2", "mamba2", "falcon-h1", "granite-hybrid", "nemotron-h", "nemotron3", "bamba", "qwen3next",
-                                           "qwen35", "mamba", "falcon-mamba", "jamba"),
+                                           "qwen35", "mamba", "falcon-mamba", "jamba", "kimi-linear"),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::replace(name.begin(), name.end(), '-', '_');
@@ -297,6 +299,13 @@ TEST_F(RefusedRecurrent, SizesThatDoNotFit) {
   expect_parts(message("lfm2", "lfm2.shortconv.l_cache", 0), {"lfm2.shortconv.l_cache", "0"});
   expect_parts(message("qwen3next", {{"linear_num_key_heads", 4}}), {"linear_num_key_heads", "= 4", "6 value heads"});
   expect_parts(message("qwen35", {{"linear_conv_kernel_dim", 1}}), {"linear_conv_kernel_dim", "= 1", "at least 2"});
+  expect_parts(message("kimi-linear", {{"linear_conv_kernel_dim", 1}}), {"linear_conv_kernel_dim", "= 1", "at least 2"});
+  expect_parts(message("kimi-linear", {{"linear_head_dim", 6}}), {"self_attn.", "shape"});
+  expect_parts(message("kimi-linear", {{"v_head_dim", 10}}), {"kv_b_proj.weight", "[80, 16]", "4 heads"});
+  expect_parts(message("kimi-linear", {{"layer_types", {"linear_attention"}}}), {"layer_types", "1 layers"});
+  expect_parts(message("kimi-linear-published", {{"linear_attn_config", {{"full_attn_layers", {0}}}}}),
+               {"linear_attn_config.full_attn_layers", "[0]", "from 1"});
+  expect_parts(message("kimi-linear", "kimi-linear.kda.head_dim", 0), {"kimi-linear.kda.head_dim", "0"});
   expect_parts(message("mamba", {{"expand", 1.3}}), {"expand", "41.6", "whole number"});
   expect_parts(message("mamba", "mamba.ssm.conv_kernel", 1), {"mamba.ssm.conv_kernel", "= 1"});
 }

@@ -60,7 +60,7 @@ CheckpointTensor with_rows(const CheckpointTensor& tensor, const std::vector<int
 
 // What readers of GGUF files want as f32, whatever the matrices are.
 bool is_small(const CheckpointTensor& tensor) {
-  constexpr std::array<std::string_view, 4> kOfStates = {".ssm_a", ".ssm_d", ".ssm_norm.", "conv"};
+  constexpr std::array<std::string_view, 5> kOfStates = {".ssm_a", ".ssm_d", ".ssm_norm.", ".ssm_conv1d_", "conv"};
   const bool of_states = tensor.name.starts_with("blk.") && std::any_of(kOfStates.begin(), kOfStates.end(), [&](std::string_view part) {
                            return part == "conv" ? tensor.name.ends_with("conv.weight") || tensor.name.ends_with("conv1d.weight")
                                                  : tensor.name.find(part) != std::string::npos;
@@ -158,6 +158,7 @@ bool GgufConversion::is_usual(std::string_view name, const GgufValue& value) con
   if (name == "expert_choice" || name.starts_with("expert_group_")) {
     return config_.keys.find_text("expert_choice") == "greedy" && config_.keys.find_number("expert_gating_func").value_or(1) == 1;
   }
+  if (name == "kda.head_count") return as_uint(value) == static_cast<uint64_t>(config_.heads);
   // What tensors say there.
   if (config_.rope.scaling == RopeScaling::longrope && name == "rope.scaling.type") return true;
   return config_.rope.scaling == RopeScaling::llama3 && name.starts_with("rope.scaling.");

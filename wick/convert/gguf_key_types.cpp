@@ -60,6 +60,8 @@ constexpr std::array kTypes = {
     whole("attention.temperature_length"),
     decimal("attention.temperature_scale"),
     whole("attention.chunk_size"),
+    whole("kda.head_dim"),
+    whole("kda.head_count"),
     whole("shortconv.l_cache"),
     whole("ssm.conv_kernel"),
     whole("ssm.inner_size"),

@@ -238,7 +238,8 @@ void DecoderModel::make_layout(const LoadOptions& options) {
         if (!cached) continue;
         KvPool::check_dtype(dtype, cached->key_dim);
         const auto* attention = std::get_if<AttentionSpec>(&part.mixer);
-        some_without_rope_ |= attention != nullptr && attention->rope < 0;
+        const auto* latent = std::get_if<LatentAttentionSpec>(&part.mixer);
+        some_without_rope_ |= (attention != nullptr && attention->rope < 0) || (latent != nullptr && !latent->rotates);
         // An encoder needs keys and values only while their layer runs: all layers share the room for one.
         if (!spec_.encoder || layout_.layers.empty()) layout_.layers.push_back(*cached);
       }

@@ -48,6 +48,7 @@ std::string describe_spec(const LatentAttentionSpec& spec) {
   std::string text = fmt::format("latent attention {} × ({} + {}), values of {}, rows of {}, scale {:.6g}", spec.heads, spec.key_dim,
                                  spec.rope_dim, spec.value_dim, spec.latent_dim, spec.scale);
   if (spec.query_rank > 0) text += fmt::format(", queries of rank {}", spec.query_rank);
+  if (!spec.rotates) text += ", no rope";
   return text;
 }
 
@@ -94,8 +95,8 @@ std::string describe_spec(const SelectiveScanSpec& spec) {
 std::string describe_spec(const LayerInputSpec& spec) { return fmt::format("the token's input of the layer, {}", spec.width); }
 
 std::string describe_spec(const DeltaRuleSpec& spec) {
-  return fmt::format("gated delta rule {} × {}, {} key heads of {}, convolution of {}", spec.value_heads, spec.value_dim, spec.key_heads,
-                     spec.key_dim, spec.kernel);
+  return fmt::format("gated delta rule {} × {}, {} key heads of {}, convolution of {}{}", spec.value_heads, spec.value_dim, spec.key_heads,
+                     spec.key_dim, spec.kernel, spec.by_channel ? ", decay by channel" : "");
 }
 
 std::string describe_spec(const OwnSpec& spec) { return spec.name; }

@@ -98,6 +98,7 @@ struct LatentAttentionSpec {
   int64_t latent_dim = 0;
   int64_t query_rank = 0;  // of attn_q_a; 0: attn_q is one matrix
   float scale = 1;
+  bool rotates = true;  // or positions turn nothing, and the part that heads share is as its product
   float norm_epsilon = 1e-5F;
 };
 
@@ -197,12 +198,16 @@ struct SelectiveScanSpec {
 // fewer heads, have length 1. A short convolution of queries, keys and values precedes it; a norm of each head and a gate follow.
 // Weights: attn_qkv, with the rows of queries, keys and values; attn_gate; ssm_beta and ssm_alpha, or ssm_ba with the rows of both for each
 // key head; ssm_conv1d [width, kernel]; ssm_dt.bias, ssm_a [value_heads]; ssm_norm [value_dim]; ssm_out.
+// By channel (Kimi Team 2025), each row of the state decays by its own number. Weights are then attn_q, attn_k, attn_v with a convolution
+// of each, ssm_conv1d_q, ssm_conv1d_k, ssm_conv1d_v; ssm_f_a and ssm_f_b, whose product gives the decays; ssm_dt.bias [keys], ssm_a
+// [value_heads, 1]; ssm_beta; ssm_g_a and ssm_g_b, or attn_gate; ssm_norm; attn_output.
 struct DeltaRuleSpec {
   int64_t key_heads = 0, value_heads = 0;
   int64_t key_dim = 0, value_dim = 0;
   int64_t kernel = 0;
   // Value head h reads key head h % key_heads, rather than the one that it shares with its neighbours.
   bool interleaved = false;
+  bool by_channel = false;
   float norm_epsilon = 1e-6F;
   [[nodiscard]] int64_t keys() const noexcept { return key_heads * key_dim; }
   [[nodiscard]] int64_t inner() const noexcept { return value_heads * value_dim; }

@@ -208,6 +208,14 @@ MODELS = {
     "apertus": ("ApertusConfig", dict(SIZES, rope_parameters={
         "rope_type": "llama3", "rope_theta": 10000.0, "factor": 8.0, "original_max_position_embeddings": 32, "low_freq_factor": 1.0,
         "high_freq_factor": 4.0})),
+    "kimi-linear": ("KimiLinearConfig", dict(
+        EVERY_HEAD, num_hidden_layers=4, kv_lora_rank=16, qk_nope_head_dim=8, qk_rope_head_dim=4, v_head_dim=12, num_local_experts=6,
+        num_experts_per_tok=2, moe_intermediate_size=20, linear_head_dim=8, linear_num_heads=4, n_group=3, topk_group=2,
+        layer_types=["linear_attention", "linear_attention", "full_attention", "linear_attention"])),
+    # Not in transformers: a GLM 4.5 with its tensors.
+    "bailing-moe2": ("Glm4MoeConfig", dict(SIZES, head_dim=8, use_qk_norm=True, n_routed_experts=8, n_shared_experts=1,
+                                           num_experts_per_tok=3, n_group=4, topk_group=2, moe_intermediate_size=24,
+                                           first_k_dense_replace=1, routed_scaling_factor=2.5)),
     # Not in transformers: a Llama with their tensors.
     "exaone": ("LlamaConfig", dict(SIZES, tie_word_embeddings=True)),
     "internlm2": ("LlamaConfig", SIZES),
@@ -263,7 +271,14 @@ MODELS |= {
                                                               "mrope_interleaved": True}),
         vision_config=dict(QWEN_VISION, num_position_embeddings=16, deepstack_visual_indexes=[0]), tie_word_embeddings=True)),
 }
+MODELS["kimi-linear-published"] = ("KimiLinearConfig", dict(MODELS["kimi-linear"][1], q_lora_rank=24, linear_head_dim=12, linear_num_heads=2,
+                                                            linear_conv_kernel_dim=3))
 PUBLISHED = {
+    "kimi-linear-published": dict(
+        drop=["layer_types", "linear_head_dim", "linear_num_heads", "linear_conv_kernel_dim", "mlp_layer_types"],
+        add=dict(first_k_dense_replace=1, mla_use_nope=True, moe_layer_freq=1, moe_router_activation_func="sigmoid", use_grouped_topk=True,
+                 num_nextn_predict_layers=0, rope_theta=10000.0, rope_scaling=None,
+                 linear_attn_config=dict(full_attn_layers=[3], kda_layers=[1, 2, 4], head_dim=12, num_heads=2, short_conv_kernel_size=3))),
     "gpt2-published": dict(strip="transformer."),
     "bloom-published": dict(strip="transformer."),
     "qwen3-published": dict(strip="model."),
@@ -309,6 +324,10 @@ FOREIGN = {
                   [("embed_tokens", "tok_embeddings"), ("lm_head", "output"), ("input_layernorm", "attention_norm"),
                    ("post_attention_layernorm", "ffn_norm"), ("self_attn.o_proj", "attention.wo"), ("mlp.gate_proj", "feed_forward.w1"),
                    ("mlp.down_proj", "feed_forward.w2"), ("mlp.up_proj", "feed_forward.w3")]),
+    "bailing-moe2": ("BailingMoeV2ForCausalLM", {"n_routed_experts": "num_experts", "n_shared_experts": "num_shared_experts"},
+                     [("embed_tokens", "word_embeddings"), ("self_attn.o_proj", "attention.dense"),
+                      ("self_attn.q_norm", "attention.query_layernorm"), ("self_attn.k_norm", "attention.key_layernorm"),
+                      ("e_score_correction_bias", "expert_bias")]),
 }
 
 
@@ -322,7 +341,7 @@ def foreign_weights(shapes, renamed, heads, kv_heads):
     """Llama's tensors as the other model's have them, and the other's shapes."""
     weights, stored = {}, {}
     for key, shape in shapes.items():
-        if renamed is FOREIGN["internlm2"][2] and any(part in key for part in ("q_proj", "k_proj", "v_proj")):
+        if renamed in (FOREIGN["internlm2"][2], FOREIGN["bailing-moe2"][2]) and any(part in key for part in ("q_proj", "k_proj", "v_proj")):
             continue
         name = foreign_name(key, renamed)
         stored[name] = shape
@@ -337,6 +356,15 @@ def foreign_weights(shapes, renamed, heads, kv_heads):
             groups = weight(name, stored[name]).reshape(kv_heads, heads // kv_heads + 2, head_dim, width)
             for part, rows in (("q", groups[:, :-2]), ("k", groups[:, -2]), ("v", groups[:, -1])):
                 weights[f"{own}{part}_proj.weight"] = numpy.ascontiguousarray(rows.reshape(-1, width))
+    if renamed is FOREIGN["bailing-moe2"][2]:
+        # One matrix: all queries, all keys, all values.
+        for layer in sorted({key.split(".")[2] for key in shapes if key.startswith("model.layers.")}):
+            own = f"model.layers.{layer}.self_attn."
+            rows = [shapes[f"{own}{part}_proj.weight"][0] for part in "qkv"]
+            name = f"model.layers.{layer}.attention.query_key_value.weight"
+            stored[name] = [sum(rows), shapes[own + "q_proj.weight"][1]]
+            parts = numpy.split(weight(name, stored[name]), numpy.cumsum(rows)[:-1])
+            weights |= {f"{own}{part}_proj.weight": numpy.ascontiguousarray(values) for part, values in zip("qkv", parts)}
     return weights, stored
 
 

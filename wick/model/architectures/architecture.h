@@ -49,6 +49,7 @@ enum class StoredForm {
   row_stack_transposed,    // the same of transposed ones
   kernels,                 // of a convolution of each column by itself: [columns, 1, kernel] as [columns, kernel]
   query_key_value_gate,    // rows of each key head: its query, its key, the values and the gates of its value heads
+  latent_heads,            // rows of each head's keys and values of latent rows: keys [heads, latent, key], values [heads, value, latent]
   state_norm,              // a vector, as one for each group of "ssm.group_count" (but HuggingFaceForm::state_norm_by_version)
   mxfp4,                   // four-bit floats (OCP MX 2023): NAME_blocks [count, rows, columns / 32, 16] with NAME_scales, both of bytes
   interleaved_mxfp4        // the same with alternating rows of the first and the second
@@ -87,6 +88,7 @@ struct HuggingFaceForm {
   double usual_rotary_factor = 1;
   bool turns_partly = false;  // partial_rotary_factor counts, as where there is a usual one; others turn whole heads, whatever it says
   bool state_norm_by_version = false;  // transformers 5.0 to 5.17 have one norm over all groups, in the place of one for each
+  bool splits_latent_heads = false;    // GGUF files have latent attention with one key/value head, as wide as the cached rows
   bool adjusts_width = false;          // the feed-forward width is two thirds of the one that is said, rounded up (LFM2)
   std::string_view step_rank = {};     // config.json's key of the rank of Mamba's time steps, which may be "auto"
   bool scales_rope_base = false;       // RoPE scaling of type "ntk": the base times its factor, at all lengths (GTE)

@@ -1,7 +1,5 @@
 // DeepSeek V2 and V3, Kimi K2: latent attention, and experts behind some dense layers (DeepSeek-AI 2024). V2 chooses by a softmax, V3 by
 // sigmoids with a bias that balances the load.
-#include <fmt/format.h>
-
 #include <cmath>
 
 #include "wick/formats/printable.h"
@@ -11,36 +9,10 @@
 namespace wick {
 namespace {
 
-// GGUF files hold heads' widths in two ways: with one key/value head as wide as the cached rows, those of heads are under keys that end in
-// "_mla"; with as many key/value heads as heads, under the usual ones.
-LatentAttentionSpec latent_attention(const ModelConfig& config) {
-  const KeyReader& keys = config.keys;
-  const auto or_own = [&](const char* name, int64_t fallback) {
-    return keys.find_number(name).value_or(0) == 0 ? fallback : keys.size(name);
-  };
-  LatentAttentionSpec spec;
-  spec.heads = config.heads;
-  spec.rope_dim = config.rope.dims;
-  spec.latent_dim = keys.size("attention.kv_lora_rank");
-  spec.query_rank = or_own("attention.q_lora_rank", 0);
-  spec.value_dim = or_own("attention.value_length_mla", config.value_dim);
-  const int64_t whole = or_own("attention.key_length_mla", config.head_dim);
-  spec.key_dim = whole - spec.rope_dim;
-  if (spec.key_dim < 1) {
-    keys.fail_value("rope.dimension_count", std::to_string(spec.rope_dim), fmt::format("it must be below the head's {}", whole));
-  }
-  // YaRN's own factor is of the scores here (Peng et al. 2023, by DeepSeek's scale), not of cosines and sines.
-  const double multiplier = keys.find_number("rope.scaling.yarn_log_multiplier").value_or(0);
-  const double factor = config.rope.scaling == RopeScaling::yarn ? 1 + multiplier * std::log(config.rope.factor) : 1;
-  spec.scale = static_cast<float>(factor * factor / std::sqrt(static_cast<double>(whole)));
-  spec.norm_epsilon = config.norm_epsilon;
-  return spec;
-}
-
 DecoderSpec describe_deepseek2(const ModelConfig& config) {
   ModelConfig own = config;
   own.drop_further_layers();
-  const LatentAttentionSpec attention = latent_attention(own);
+  const LatentAttentionSpec attention = own.latent_attention();
   ExpertsSpec experts = own.experts(Routing::softmax, own.normalizes_experts(false));
   // V2's way of choosing that does not look at groups, whatever their number.
   const std::string_view choice = own.keys.find_text("expert_choice").value_or("noaux_tc");

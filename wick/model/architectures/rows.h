@@ -49,6 +49,7 @@
   ROW(kHunYuanMoe) \
   ROW(kMiniMaxM2) \
   ROW(kAfmoe) \
+  ROW(kBailingMoe2) \
   ROW(kHunYuanDense) \
   ROW(kDeepSeek2) \
   ROW(kLlama4) \
@@ -78,6 +79,7 @@
   ROW(kQwen3Next) \
   ROW(kQwen35) \
   ROW(kQwen35Moe) \
+  ROW(kKimiLinear) \
   ROW(kBert) \
   ROW(kNomicBert) \
   ROW(kNomicBertMoe) \

@@ -1,5 +1,6 @@
 // Mixtures of experts in the manner of DeepSeek V3 with plain attention: sigmoids choose with a bias that balances the load, and all tokens
-// share an expert. GLM 4.5 (GLM-4.5 Team 2025), dots.llm1 (Huo et al. 2025), MiniMax M2, and ERNIE 4.5 and Hunyuan with a softmax instead.
+// share an expert. GLM 4.5 (GLM-4.5 Team 2025), dots.llm1 (Huo et al. 2025), MiniMax M2, Ling 2 (Ling Team 2025), and ERNIE 4.5 and Hunyuan
+// with a softmax instead.
 #include "wick/model/architectures/expert_rows.h"
 #include "wick/model/architectures/rows.h"
 
@@ -48,6 +49,14 @@ DecoderSpec describe_minimax_m2(const ModelConfig& config) {
   return describe_with(config, HeadNorms::all_heads, config.experts(Routing::sigmoid, true));
 }
 
+// The layers that predict more tokens are counted with the others in GGUF files.
+DecoderSpec describe_bailing_moe2(const ModelConfig& config) {
+  ModelConfig own = config;
+  own.drop_further_layers();
+  const bool norms = own.keys.checkpoint().find_tensor("blk.0.attn_q_norm.weight") != nullptr;
+  return describe_with(own, norms ? HeadNorms::each_head : HeadNorms::none, own.experts(Routing::sigmoid, own.normalizes_experts(true)));
+}
+
 constexpr KeyRule kSharedExpertKeys[] = {{"leading_dense_block_count"},
                                          {"nextn_predict_layers"},
                                          {"interleave_moe_layer_step"},
@@ -58,6 +67,7 @@ constexpr std::string_view kDots1Classes[] = {"Dots1ForCausalLM"};
 constexpr std::string_view kErnieMoeClasses[] = {"Ernie4_5_MoeForCausalLM"};
 constexpr std::string_view kHunYuanMoeClasses[] = {"HunYuanMoEV1ForCausalLM"};
 constexpr std::string_view kHunYuanDenseClasses[] = {"HunYuanDenseV1ForCausalLM"};
+constexpr std::string_view kBailingMoe2Classes[] = {"BailingMoeV2ForCausalLM"};
 constexpr std::string_view kMiniMaxM2Classes[] = {"MiniMaxM2ForCausalLM"};
 constexpr ConfigRow kGlm4MoeOwnConfig[] = {
     {"n_routed_experts", ConfigRow::Use::read, "expert_count"},
@@ -118,6 +128,38 @@ constexpr ConfigRow kMiniMaxM2Config[] = {
     {"mtp_transformer_layers", ConfigRow::Use::harmless},
     {"MiniMaxM2ForCausalLM", ConfigRow::Use::of_class, "expert_gating_func", 2},
 };
+constexpr ConfigRow kBailingMoe2OwnConfig[] = {
+    {"num_experts", ConfigRow::Use::read, "expert_count"},
+    {"num_shared_experts", ConfigRow::Use::read, "expert_shared_count"},
+    {"first_k_dense_replace", ConfigRow::Use::read, "leading_dense_block_count"},
+    {"moe_shared_expert_intermediate_size", ConfigRow::Use::harmless},  // the tensors tell
+    {"use_qk_norm", ConfigRow::Use::harmless},                          // the same
+    {"moe_router_enable_expert_bias", ConfigRow::Use::harmless},        // the same
+    {"num_nextn_predict_layers", ConfigRow::Use::harmless},             // their layers are dropped
+    {"mtp_loss_scaling_factor", ConfigRow::Use::harmless},
+    {"router_dtype", ConfigRow::Use::harmless},
+    {"embedding_dropout", ConfigRow::Use::harmless},
+    {"output_dropout", ConfigRow::Use::harmless},
+    {"rotary_dim", ConfigRow::Use::read, "rope.dimension_count"},
+    {"use_bias", ConfigRow::Use::only_value},
+    {"use_qkv_bias", ConfigRow::Use::only_value},
+    {"use_rmsnorm", ConfigRow::Use::only_value, {}, 1},
+    {"norm_head", ConfigRow::Use::only_value},
+    {"norm_softmax", ConfigRow::Use::only_value},
+    {"multi_gate", ConfigRow::Use::only_value},
+    {"score_function", ConfigRow::Use::only_text, "sigmoid"},
+    {"BailingMoeV2ForCausalLM", ConfigRow::Use::of_class, "expert_gating_func", 2},
+};
+constexpr auto kBailingMoe2Config = joined(kBailingMoe2OwnConfig, kRoutingConfig);
+constexpr TensorRow kBailingMoe2OwnTensors[] = {
+    {"model.word_embeddings.weight", "token_embd.weight"},
+    {"model.layers.{}.attention.query_key_value.weight", "blk.{}.attn_qkv.weight"},
+    {"model.layers.{}.attention.dense.weight", "blk.{}.attn_output.weight"},
+    {"model.layers.{}.attention.query_layernorm.weight", "blk.{}.attn_q_norm.weight"},
+    {"model.layers.{}.attention.key_layernorm.weight", "blk.{}.attn_k_norm.weight"},
+    {"model.layers.{}.mlp.gate.expert_bias", "blk.{}.exp_probs_b.bias"},
+};
+constexpr auto kBailingMoe2Tensors = joined(kBailingMoe2OwnTensors, kRoutedExpertTensors);
 constexpr TensorRow kGlm4MoeOwnTensors[] = {
     {"model.layers.{}.post_attention_layernorm.weight", "blk.{}.post_attention_norm.weight"},
 };
@@ -188,5 +230,16 @@ const Architecture kMiniMaxM2 = {
     .experts = true,
     .keys = kSharedExpertKeys,
     .hugging_face = {.classes = kMiniMaxM2Classes, .config = kMiniMaxM2Config, .tensors = kSharedExpertTensors, .turns_partly = true}};
+
+const Architecture kBailingMoe2 = {.name = "bailingmoe2",
+                                   .models = "Ling 2, Ring 2 (mini, flash, 1T)",
+                                   .describe = describe_bailing_moe2,
+                                   .experts = true,
+                                   .keys = kSharedExpertKeys,
+                                   .hugging_face = {.classes = kBailingMoe2Classes,
+                                                    .config = kBailingMoe2Config,
+                                                    .tensors = kBailingMoe2Tensors,
+                                                    .ignore_mtp_layers = true,
+                                                    .usual_rotary_factor = 0.5}};
 
 }  // namespace wick

@@ -36,6 +36,24 @@ void complete_heads(TranslatedConfig& config, const std::string& path) {
     return value == nullptr ? 0 : as_uint(*value).value_or(0);
   };
   const uint64_t own = number("attention.key_length");
+  if (config.architecture->hugging_face.splits_latent_heads) {
+    const uint64_t latent = number("attention.kv_lora_rank"), rotated = number("rope.dimension_count"),
+                   values = number("attention.value_length");
+    const std::pair<const char*, uint64_t> lengths[] = {{"attention.key_length", latent + rotated},
+                                                        {"attention.value_length", latent},
+                                                        {"attention.key_length_mla", own + rotated},
+                                                        {"attention.value_length_mla", values}};
+    for (const auto& [name, length] : lengths) {
+      const std::string key = prefix + name;
+      std::erase_if(config.metadata, [&](const auto& entry) { return entry.first == key; });
+      if (length > 0) config.metadata.emplace_back(key, GgufValue{length});
+    }
+    for (const auto& [name, from] : {std::pair{"attention.key_length_mla", "attention.key_length"},
+                                     std::pair{"attention.value_length_mla", "attention.value_length"}}) {
+      config.origins.emplace(prefix + name, config.origins[prefix + from]);
+    }
+    return;
+  }
   if (number("attention.kv_lora_rank") > 0) {
     for (auto& [key, value] : config.metadata) {
       if (key == prefix + "attention.key_length") value = GgufValue{own + number("rope.dimension_count")};

@@ -103,8 +103,9 @@ void ConfigTranslator::translate_layer_kinds() {
   const Json* heads = find("num_attention_heads");
   if (heads == nullptr) return;
   const auto kv_heads =
-      static_cast<int32_t>(find("num_key_value_heads") == nullptr ? whole_number("num_attention_heads", *heads)
-                                                                  : whole_number("num_key_value_heads", *find("num_key_value_heads")));
+      static_cast<int32_t>(result_.architecture->hugging_face.splits_latent_heads ? 1
+                           : find("num_key_value_heads") == nullptr               ? whole_number("num_attention_heads", *heads)
+                                                                    : whole_number("num_key_value_heads", *find("num_key_value_heads")));
   std::string origin;
   std::vector<LayerKind> kinds;
   const auto add_kind = [&](const std::string& key, const Json& value, std::string_view word) {
@@ -136,6 +137,18 @@ void ConfigTranslator::translate_layer_kinds() {
       const bool fits = index.is_number_unsigned() && index.get<uint64_t>() < kinds.size();
       if (!fits) refuse(origin, shown(*full), fmt::format("numbers of the {} layers are needed", kinds.size()));
       kinds[index.get<size_t>()] = LayerKind::attention;
+    }
+  }
+  // Kimi's, which count layers from 1.
+  if (const Json* linear = find("linear_attn_config"); kinds.empty() && linear != nullptr && linear->is_object() && layers != nullptr) {
+    origin = "linear_attn_config.full_attn_layers";
+    kinds.assign(std::min(whole_number("num_hidden_layers", *layers), kMaxConfigLayers), LayerKind::recurrent);
+    const Json full = linear->value("full_attn_layers", Json());
+    if (!full.is_array()) refuse(origin, shown(full), "a list is needed");
+    for (const Json& index : full) {
+      const bool fits = index.is_number_unsigned() && index.get<uint64_t>() > 0 && index.get<uint64_t>() <= kinds.size();
+      if (!fits) refuse(origin, shown(full), fmt::format("numbers of the {} layers, from 1 on, are needed", kinds.size()));
+      kinds[index.get<size_t>() - 1] = LayerKind::attention;
     }
   }
   if (const Json* period = find("attn_layer_period"); kinds.empty() && period != nullptr && layers != nullptr) {

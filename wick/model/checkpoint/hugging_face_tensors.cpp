@@ -94,7 +94,7 @@ bool is_reshaped(StoredForm form) {
 }
 bool holds_two(StoredForm form) {
   return form != StoredForm::as_it_is && form != StoredForm::transposed && form != StoredForm::mxfp4 &&
-         form != StoredForm::query_key_value_gate && !is_reshaped(form);
+         form != StoredForm::query_key_value_gate && form != StoredForm::latent_heads && !is_reshaped(form);
 }
 
 // One of the tensors that a stored one of this form holds, `part` being 0 or 1.
@@ -109,6 +109,7 @@ StoredView view_of(const SafetensorsTensor& tensor, StoredForm form, int64_t par
     case StoredForm::minus_exp:
     case StoredForm::minus_exp_column:
     case StoredForm::query_key_value_gate:  // of several views
+    case StoredForm::latent_heads:
     case StoredForm::kernels:
     case StoredForm::state_norm:
     case StoredForm::row_stack:  // of another shape
@@ -211,6 +212,7 @@ class FolderTensors {
   void add_part(const SafetensorsTensor& tensor, const std::string& name, StoredForm form, int64_t part);
   void add_reshaped(const SafetensorsTensor& tensor, const CanonicalTensor& canonical);
   void add_query_key_value_gate(const SafetensorsTensor& tensor, const CanonicalTensor& canonical);
+  void add_latent_heads(const SafetensorsTensor& tensor, const CanonicalTensor& canonical);
   void add_row_stack(const SafetensorsTensor& tensor, const CanonicalTensor& canonical);
   void interleave_value_heads(CheckpointTensor& tensor) const;
   void multiply(CheckpointTensor& tensor) const;
@@ -284,6 +286,7 @@ void FolderTensors::add(const SafetensorsTensor& tensor) {
     return add_row_stack(tensor, canonical);
   if (is_mxfp4(canonical.form)) return add_mxfp4(tensor, canonical);
   if (canonical.form == StoredForm::query_key_value_gate) return add_query_key_value_gate(tensor, canonical);
+  if (canonical.form == StoredForm::latent_heads) return add_latent_heads(tensor, canonical);
   if (is_reshaped(canonical.form)) {
     add_reshaped(tensor, canonical);
     return interleave_value_heads(folder_.tensors.back());
@@ -397,6 +400,34 @@ void FolderTensors::add_query_key_value_gate(const SafetensorsTensor& tensor, co
   };
   add_views(canonical.name, {view(0, key_dim), view(key_dim, key_dim), view(2 * key_dim, values)}, 2 * keys * key_dim + inner);
   add_views(canonical.second, {view(2 * key_dim + values, values)}, inner);
+}
+
+// The rows of each head's keys, turned, as "blk.N.attn_k_b", and those of its values as "blk.N.attn_v_b".
+void FolderTensors::add_latent_heads(const SafetensorsTensor& tensor, const CanonicalTensor& canonical) {
+  const int64_t latent = number("attention.kv_lora_rank"), values = number("attention.value_length_mla");
+  const int64_t keys = number("attention.key_length_mla") - number("rope.dimension_count");
+  const bool fits =
+      heads_ > 0 && keys > 0 && values > 0 && is_float(tensor.dtype) && tensor.shape == Shape{heads_ * (keys + values), latent};
+  if (!fits) {
+    fail(ErrorCode::shape_mismatch, "{}: tensor '{}' is {}: the configuration asks for [{} heads · ({} + {}), {}]", folder_.path.string(),
+         printable_name(tensor.name), tensor.shape.to_string(), heads_, keys, values, latent);
+  }
+  const auto add_view = [&](const std::string& name, int64_t first, const Shape& shape, bool turned) {
+    const StoredView view{.data = tensor.data,
+                          .file = tensor.file,
+                          .element_bytes = static_cast<size_t>(storage_bytes(tensor.dtype, 1)),
+                          .first = first * latent,
+                          .extents = {shape[0], shape[1], shape[2]},
+                          .strides = {(keys + values) * latent, turned ? 1 : latent, turned ? latent : 1}};
+    add_part(tensor, name, StoredForm::as_it_is, 0);
+    CheckpointTensor& added = folder_.tensors.back();
+    added.shape = shape;
+    added.data = {};
+    added.file.reset();
+    added.compose = [view](std::span<std::byte> to) { write_views(std::span(&view, 1), to); };
+  };
+  add_view(canonical.name, 0, {heads_, latent, keys}, true);
+  add_view(canonical.second, keys, {heads_, values, latent}, false);
 }
 
 // The value heads in turns of the key heads: of rows, and of the columns of ssm_out.

@@ -356,6 +356,31 @@ StateSpaceSpec ModelConfig::state_space() const {
   return spec;
 }
 
+// GGUF files hold heads' widths in two ways: with one key/value head as wide as the cached rows, those of heads are under keys that end in
+// "_mla"; with as many key/value heads as heads, under the usual ones.
+LatentAttentionSpec ModelConfig::latent_attention() const {
+  const auto or_own = [&](const char* name, int64_t fallback) {
+    return keys.find_number(name).value_or(0) == 0 ? fallback : keys.size(name);
+  };
+  LatentAttentionSpec spec;
+  spec.heads = heads;
+  spec.rope_dim = rope.dims;
+  spec.latent_dim = keys.size("attention.kv_lora_rank");
+  spec.query_rank = or_own("attention.q_lora_rank", 0);
+  spec.value_dim = or_own("attention.value_length_mla", value_dim);
+  const int64_t whole = or_own("attention.key_length_mla", head_dim);
+  spec.key_dim = whole - spec.rope_dim;
+  if (spec.key_dim < 1) {
+    keys.fail_value("rope.dimension_count", std::to_string(spec.rope_dim), fmt::format("it must be below the head's {}", whole));
+  }
+  // YaRN's own factor is of the scores here (Peng et al. 2023, by DeepSeek's scale), not of cosines and sines.
+  const double multiplier = keys.find_number("rope.scaling.yarn_log_multiplier").value_or(0);
+  const double factor = rope.scaling == RopeScaling::yarn ? 1 + multiplier * std::log(rope.factor) : 1;
+  spec.scale = static_cast<float>(factor * factor / std::sqrt(static_cast<double>(whole)));
+  spec.norm_epsilon = norm_epsilon;
+  return spec;
+}
+
 SelectiveScanSpec ModelConfig::selective_scan() const {
   SelectiveScanSpec spec{.inner = keys.size("ssm.inner_size"),
                          .state_size = keys.size("ssm.state_size"),

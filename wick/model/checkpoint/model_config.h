@@ -95,6 +95,8 @@ struct ModelConfig {
   }
   // Mamba 2's layers as "ssm." keys have them. Errors: corrupt_file for sizes that do not fit each other.
   [[nodiscard]] StateSpaceSpec state_space() const;
+  // Latent attention as its keys have it. Errors: corrupt_file for sizes that do not fit each other.
+  [[nodiscard]] LatentAttentionSpec latent_attention() const;
   // Mamba's, the same.
   [[nodiscard]] SelectiveScanSpec selective_scan() const;
   // The parts of layer `index` behind its ffn_norm: experts and those that all tokens share, where it has a router, and else

@@ -15,24 +15,9 @@ namespace wick {
 namespace {
 
 // Positions at once: a power of two.
-constexpr int64_t kDeltaChunk = 64;
+constexpr int64_t kDeltaChunk = TriangleInverse::kMaxPositions;
 // Of queries' and keys' lengths.
 constexpr float kLengthEpsilon = 1e-6F;
-
-// For blocks of 1, 2, 4 … positions, 1 where row and column are in neighbouring blocks that the next larger blocks join: [chunk, chunk].
-std::vector<Tensor> joining_masks(const Device& device) {
-  std::vector<Tensor> masks;
-  for (int64_t size = 1; size < kDeltaChunk; size *= 2) {
-    std::vector<float> mask;
-    for (int64_t row = 0; row < kDeltaChunk; ++row) {
-      for (int64_t column = 0; column < kDeltaChunk; ++column) {
-        mask.push_back(row / (2 * size) == column / (2 * size) && row / size > column / size ? 1.0F : 0.0F);
-      }
-    }
-    masks.push_back(Tensor::from_vector(mask, {kDeltaChunk, kDeltaChunk}, device));
-  }
-  return masks;
-}
 
 class DeltaRuleMixer final : public Mixer {
  public:
@@ -40,12 +25,18 @@ class DeltaRuleMixer final : public Mixer {
 
   [[nodiscard]] Tensor forward(const Tensor& normed, const MixerContext& context) const override;
   [[nodiscard]] std::vector<const ScaledMatrix*> matrices() const override {
-    if (joined_) return {&qkv_, &gate_, &beta_, &out_};
-    return {&qkv_, &gate_, &beta_, &alpha_, &out_};
+    std::vector<const ScaledMatrix*> all{&beta_, &out_};
+    for (const auto* group : {&qkv_, &gate_, &alpha_}) {
+      for (const ScaledMatrix& matrix : *group) all.push_back(&matrix);
+    }
+    return all;
   }
   [[nodiscard]] std::vector<ScaledMatrix*> adaptable() override {
-    if (joined_) return {&qkv_, &gate_, &beta_, &out_};
-    return {&qkv_, &gate_, &beta_, &alpha_, &out_};
+    std::vector<ScaledMatrix*> all{&beta_, &out_};
+    for (auto* group : {&qkv_, &gate_, &alpha_}) {
+      for (ScaledMatrix& matrix : *group) all.push_back(&matrix);
+    }
+    return all;
   }
 
  private:
@@ -54,43 +45,70 @@ class DeltaRuleMixer final : public Mixer {
     Tensor queries, keys;  // [.., key_heads, key_dim]
     Tensor values;         // [.., value_heads, value_dim]
     Tensor shares;         // [.., value_heads]: how far what a key holds moves towards the value
-    Tensor decays;         // the same: logarithms of what is left of a state
+    Tensor decays;         // the same, or [.., value_heads, key_dim]: logarithms of what is left of a state, or of its rows
   };
   // What positions from `first` on, at most kDeltaChunk, give: [sequences, positions, value_heads, value_dim]. `state` [sequences,
   // value_heads, key_dim, value_dim] is then the one after them.
   [[nodiscard]] Tensor scan(const Rows& rows, int64_t first, int64_t count, Tensor& state) const;
-  // (1 + lower)⁻¹ of the strictly lower triangles of [.., positions, positions].
-  [[nodiscard]] Tensor inverse(const Tensor& lower) const;
+  // The same where each row of a state decays by itself, of at most kChannelChunk positions.
+  [[nodiscard]] Tensor scan_by_channel(const Rows& rows, int64_t first, int64_t count, Tensor& state) const;
   // Those of the value heads: [sequences, value_heads, positions, key_dim].
   [[nodiscard]] Tensor of_value_heads(const Tensor& of_key_heads) const;
+  // x times the first matrix, and so on.
+  [[nodiscard]] static Tensor through(const std::vector<ScaledMatrix>& matrices, Tensor x, const MixerContext& context);
+  // [rows, value_heads], or [rows, value_heads · key_dim].
+  [[nodiscard]] Tensor decays_of(const Tensor& alpha) const;
   // [rows, value_heads, value_dim], of all sequences.
   [[nodiscard]] Tensor states_of(const Tensor& mixed, const Tensor& shares, const Tensor& decays, const MixerContext& context) const;
 
   DeltaRuleSpec spec_;
-  bool deterministic_, joined_;  // beta_ has alpha's rows too
-  ScaledMatrix qkv_, gate_, beta_, alpha_, out_;
+  bool deterministic_, joined_;             // beta_ has alpha's rows too
+  std::vector<ScaledMatrix> qkv_;           // of queries, keys and values: one, or three
+  std::vector<ScaledMatrix> gate_, alpha_;  // one behind the other
+  ScaledMatrix beta_, out_;
   ShortConvolution convolution_;
   StateRange state_;
   Tensor decay_, decay_bias_, norm_;
   Tensor query_length_, key_length_;  // [key_dim]: what normalized queries and keys are multiplied by
-  std::vector<Tensor> masks_;
+  TriangleInverse inverse_;
 };
+
+ShortConvolution delta_convolution(const DeltaRuleSpec& spec, WeightReader& weights, const std::string& prefix, int64_t recurrent) {
+  const std::string name = prefix + "ssm_conv1d";
+  if (!spec.by_channel) return ShortConvolution(weights, name, recurrent, spec.width(), spec.kernel);
+  return ShortConvolution(weights, std::vector{name + "_q", name + "_k", name + "_v"}, recurrent, spec.width(), spec.kernel);
+}
 
 DeltaRuleMixer::DeltaRuleMixer(const DeltaRuleSpec& spec, WeightReader& weights, const MixerPlace& place, const std::string& prefix)
     : spec_(spec),
       deterministic_(weights.deterministic()),
       joined_(weights.has(prefix + "ssm_ba.weight")),
-      qkv_(weights.matrix(prefix + "attn_qkv", spec.width(), place.hidden_size)),
-      gate_(weights.matrix(prefix + "attn_gate", spec.inner(), place.hidden_size)),
       beta_(weights.matrix(prefix + (joined_ ? "ssm_ba" : "ssm_beta"), (joined_ ? 2 : 1) * spec.value_heads, place.hidden_size)),
-      out_(weights.matrix(prefix + "ssm_out", place.hidden_size, spec.inner())),
-      convolution_(weights, prefix + "ssm_conv1d", place.recurrent, spec.width(), spec.kernel),
+      out_(weights.matrix(prefix + (spec.by_channel ? "attn_output" : "ssm_out"), place.hidden_size, spec.inner())),
+      convolution_(delta_convolution(spec, weights, prefix, place.recurrent)),
       state_(place.recurrent, (spec.kernel - 1) * spec.width(), spec.inner() * spec.key_dim),
-      decay_(weights.vector(prefix + "ssm_a", spec.value_heads)),
-      decay_bias_(weights.vector(prefix + "ssm_dt.bias", spec.value_heads)),
+      decay_bias_(weights.vector(prefix + "ssm_dt.bias", spec.by_channel ? spec.keys() : spec.value_heads)),
       norm_(weights.vector(prefix + "ssm_norm.weight", spec.value_dim)),
-      masks_(joining_masks(weights.device())) {
-  if (!joined_) alpha_ = weights.matrix(prefix + "ssm_alpha", spec.value_heads, place.hidden_size);
+      inverse_(weights.device()) {
+  const int64_t hidden_size = place.hidden_size;
+  const auto add_pair = [&](std::vector<ScaledMatrix>& matrices, const std::string& name, int64_t rows) {
+    matrices.push_back(weights.matrix(prefix + name + "_a", spec.key_dim, hidden_size));
+    matrices.push_back(weights.matrix(prefix + name + "_b", rows, spec.key_dim));
+  };
+  const bool narrow_gate = spec.by_channel && weights.has(prefix + "ssm_g_a.weight");
+  if (narrow_gate) add_pair(gate_, "ssm_g", spec.inner());
+  if (!narrow_gate) gate_.push_back(weights.matrix(prefix + "attn_gate", spec.inner(), hidden_size));
+  if (spec.by_channel) {
+    qkv_.push_back(weights.matrix(prefix + "attn_q", spec.keys(), hidden_size));
+    qkv_.push_back(weights.matrix(prefix + "attn_k", spec.keys(), hidden_size));
+    qkv_.push_back(weights.matrix(prefix + "attn_v", spec.inner(), hidden_size));
+    add_pair(alpha_, "ssm_f", spec.keys());
+    decay_ = weights.vectors(prefix + "ssm_a", spec.value_heads, 1);
+  } else {
+    qkv_.push_back(weights.matrix(prefix + "attn_qkv", spec.width(), hidden_size));
+    if (!joined_) alpha_.push_back(weights.matrix(prefix + "ssm_alpha", spec.value_heads, hidden_size));
+    decay_ = weights.vector(prefix + "ssm_a", spec.value_heads);
+  }
   // x / |x| is the root mean square norm, divided by √n; queries are divided by it once more.
   const auto size = static_cast<double>(spec.key_dim);
   query_length_ = Tensor::full({spec.key_dim}, 1 / size, DType::f32, weights.device());
@@ -106,18 +124,6 @@ Tensor DeltaRuleMixer::of_value_heads(const Tensor& of_key_heads) const {
   return by_head.broadcast_to(shape).reshape({sequences, spec_.value_heads, positions, spec_.key_dim});
 }
 
-// Of a block triangle, the inverse is [A⁻¹, 0; -D⁻¹·B·A⁻¹, D⁻¹]: blocks are joined two by two. Sums of powers, which need as few products,
-// cancel each other where keys are alike.
-Tensor DeltaRuleMixer::inverse(const Tensor& lower) const {
-  const int64_t count = lower.dim(-1);
-  const auto joined_by = [&](const Tensor& mask) { return lower * mask.narrow(0, 0, count).narrow(1, 0, count); };
-  Tensor inverted = Tensor::eye(count, DType::f32, lower.device()) - joined_by(masks_.front());
-  for (size_t level = 1; level < masks_.size() && int64_t{1} << level < count; ++level) {
-    inverted = inverted - inverted.matmul(joined_by(masks_[level])).matmul(inverted);
-  }
-  return inverted;
-}
-
 Tensor DeltaRuleMixer::scan(const Rows& rows, int64_t first, int64_t count, Tensor& state) const {
   const auto part = [&](const Tensor& whole) { return whole.narrow(1, first, count); };
   const Tensor queries = of_value_heads(part(rows.queries)), keys = of_value_heads(part(rows.keys));
@@ -131,7 +137,7 @@ Tensor DeltaRuleMixer::scan(const Rows& rows, int64_t first, int64_t count, Tens
     // Of the later position by the earlier one: what is left of it.
     const Tensor left = (sums.unsqueeze(-1) - sums.unsqueeze(-2)).minimum(0.0).exp().tril();
     scores = scores * left;
-    moved = inverse((keys.matmul(keys.transpose(-1, -2)) * left * shares).tril(-1)).matmul(moved);
+    moved = inverse_((keys.matmul(keys.transpose(-1, -2)) * left * shares).tril(-1)).matmul(moved);
   }
   const Tensor y = queries.matmul(state) * since + scores.matmul(moved);
   const Tensor last = sums.narrow(-1, count - 1, 1);
@@ -140,11 +146,32 @@ Tensor DeltaRuleMixer::scan(const Rows& rows, int64_t first, int64_t count, Tens
   return y.transpose(1, 2);
 }
 
+Tensor DeltaRuleMixer::scan_by_channel(const Rows& rows, int64_t first, int64_t count, Tensor& state) const {
+  const auto part = [&](const Tensor& whole) { return whole.narrow(1, first, count).transpose(1, 2).contiguous(); };
+  const Tensor queries = part(rows.queries), keys = part(rows.keys);
+  const Tensor shares = part(rows.shares).unsqueeze(-1);  // [sequences, heads, positions, 1]
+  const Tensor sums = part(rows.decays).cumsum(-2);       // [sequences, heads, positions, key_dim]
+  const Tensor since = sums.exp();
+  Tensor moved = (part(rows.values) - (keys * since).matmul(state)) * shares;
+  Tensor scores = (queries * keys).sum_keepdim(-1);
+  if (count > 1) {
+    // Of the later position by the earlier one: what is left of each channel. It is at most 1, where factors of both might overflow.
+    const Tensor left = (sums.unsqueeze(3) - sums.unsqueeze(2)).minimum(0.0).exp() * keys.unsqueeze(2);
+    scores = (queries.unsqueeze(3) * left).sum(-1).tril();
+    moved = inverse_(((keys.unsqueeze(3) * left).sum(-1) * shares).tril(-1)).matmul(moved);
+  }
+  const Tensor y = (queries * since).matmul(state) + scores.matmul(moved);
+  const Tensor last = sums.narrow(2, count - 1, 1);
+  const Tensor kept = keys * (last - sums).exp();
+  state = state * last.exp().transpose(-1, -2) + kept.transpose(-1, -2).matmul(moved);
+  return y.transpose(1, 2);
+}
+
 Tensor DeltaRuleMixer::states_of(const Tensor& mixed, const Tensor& shares, const Tensor& decays, const MixerContext& context) const {
   const StateInputs& step = context.places.step.states.value();
   const Tensor before = state_.read(context.pool, step);
   // Whatever else comes in, and in how many parts: position by position, sequence by sequence.
-  const int64_t chunk = deterministic_ ? 1 : kDeltaChunk, heads = spec_.value_heads;
+  const int64_t chunk = deterministic_ ? 1 : spec_.by_channel ? kChannelChunk : kDeltaChunk, heads = spec_.value_heads;
   const RmsNormParams params{kLengthEpsilon / static_cast<float>(spec_.key_dim), deterministic_};
   std::vector<Tensor> parts;
   for (const SequenceRun& run : runs_of(step, deterministic_)) {
@@ -155,11 +182,12 @@ Tensor DeltaRuleMixer::states_of(const Tensor& mixed, const Tensor& shares, cons
                     .keys = directions(spec_.keys(), key_length_),
                     .values = run.rows_of(mixed, 2 * spec_.keys(), {heads, spec_.value_dim}),
                     .shares = run.rows_of(shares, 0, {heads}),
-                    .decays = run.rows_of(decays, 0, {heads})};
+                    .decays = spec_.by_channel ? run.rows_of(decays, 0, {heads, spec_.key_dim}) : run.rows_of(decays, 0, {heads})};
     Tensor state = before.narrow(0, run.first, run.sequences).reshape({run.sequences, heads, spec_.key_dim, spec_.value_dim});
     std::vector<Tensor> chunks;
     for (int64_t first = 0; first < run.positions; first += chunk) {
-      chunks.push_back(scan(rows, first, std::min(chunk, run.positions - first), state));
+      const int64_t count = std::min(chunk, run.positions - first);
+      chunks.push_back(spec_.by_channel ? scan_by_channel(rows, first, count, state) : scan(rows, first, count, state));
     }
     const Tensor y = chunks.size() == 1 ? chunks.front() : Tensor::cat(chunks, 1);
     state_.write(context.pool, step, run.first, state.reshape({run.sequences, spec_.inner() * spec_.key_dim}));
@@ -168,21 +196,42 @@ Tensor DeltaRuleMixer::states_of(const Tensor& mixed, const Tensor& shares, cons
   return parts.size() == 1 ? parts.front() : Tensor::cat(parts, 0);
 }
 
+Tensor DeltaRuleMixer::through(const std::vector<ScaledMatrix>& matrices, Tensor x, const MixerContext& context) {
+  for (const ScaledMatrix& matrix : matrices) {
+    context.show_input({matrix.name}, x);
+    x = context.product(matrix, x);
+  }
+  return x;
+}
+
+Tensor DeltaRuleMixer::decays_of(const Tensor& alpha) const {
+  const Tensor steps = nn::softplus(alpha + decay_bias_);
+  if (!spec_.by_channel) return steps * decay_;
+  return (steps.reshape({alpha.dim(0), spec_.key_heads, spec_.key_dim}) * decay_).reshape(alpha.shape());
+}
+
 Tensor DeltaRuleMixer::forward(const Tensor& normed, const MixerContext& context) const {
-  context.show_input({qkv_.name, gate_.name, beta_.name, alpha_.name}, normed);
   const int64_t heads = spec_.value_heads, rows = normed.dim(0);
-  const Tensor mixed = convolution_.forward(context.product(qkv_, normed), context.pool, context.places.step.states.value()).silu();
+  std::vector<Tensor> products;
+  for (const ScaledMatrix& matrix : qkv_) {
+    context.show_input({matrix.name}, normed);
+    products.push_back(context.product(matrix, normed));
+  }
+  const Tensor mixed_in = products.size() == 1 ? products.front() : Tensor::cat(products, 1);
+  const Tensor mixed = convolution_.forward(mixed_in, context.pool, context.places.step.states.value()).silu();
+  context.show_input({beta_.name}, normed);
   Tensor beta = context.product(beta_, normed), alpha;
   if (joined_) {
     const Tensor both = beta.reshape({rows, spec_.key_heads, 2, heads / spec_.key_heads});
     beta = both.narrow(2, 0, 1).reshape({rows, heads});
     alpha = both.narrow(2, 1, 1).reshape({rows, heads});
   } else {
-    alpha = context.product(alpha_, normed);
+    alpha = through(alpha_, normed, context);
   }
-  const Tensor decays = nn::softplus(alpha + decay_bias_) * decay_;
-  const Tensor heads_of = rms_norm(states_of(mixed, beta.sigmoid(), decays, context), norm_, {spec_.norm_epsilon, deterministic_});
-  const Tensor y = heads_of.reshape({rows, spec_.inner()}) * context.product(gate_, normed).silu();
+  const Tensor states = states_of(mixed, beta.sigmoid(), decays_of(alpha), context);
+  const Tensor heads_of = rms_norm(states, norm_, {spec_.norm_epsilon, deterministic_});
+  const Tensor gate = through(gate_, normed, context);
+  const Tensor y = heads_of.reshape({rows, spec_.inner()}) * (spec_.by_channel ? gate.sigmoid() : gate.silu());
   context.show_input({out_.name}, y);
   return context.product(out_, y);
 }

@@ -109,8 +109,8 @@ Tensor LatentAttentionMixer::forward(const Tensor& normed, const MixerContext& c
   const StepInputs::Group& group = context.places.step.groups[static_cast<size_t>(context.pool.group_of(cached_))];
   const Tensor& keys = context.pool.keys(cached_);
   const Tensor nothing = Tensor::empty({tokens, 1, 0}, DType::f32, normed.device());
-  const Tensor turned =
-      rope_into_cache(query, key, nothing, group.cache, context.places.angles[1], context.rope_style, keys, context.pool.values(cached_));
+  const Tensor turned = rope_into_cache(query, key, nothing, group.cache, context.places.angles[spec_.rotates ? 1 : 0], context.rope_style,
+                                        keys, context.pool.values(cached_));
   const AttentionParams params{.scale = spec_.scale,
                                .block_size = context.pool.block_size(),
                                .longest = context.places.step.longest,

@@ -45,8 +45,19 @@ std::vector<SequenceRun> runs_of(const StateInputs& step, bool alone) {
 
 ShortConvolution::ShortConvolution(WeightReader& weights, const std::string& name, int64_t recurrent, int64_t width, int64_t kernel)
     : width_(width), columns_(kernel - 1), state_(recurrent, 0, columns_ * width), bias_(weights.find_vector(name + ".bias", width)) {
-  const Tensor weight = weights.vectors(name + ".weight", width, kernel);
-  for (int64_t tap = 0; tap < kernel; ++tap) taps_.push_back(weight.narrow(1, tap, 1).reshape({width}).contiguous());
+  split(weights.vectors(name + ".weight", width, kernel));
+}
+
+ShortConvolution::ShortConvolution(WeightReader& weights, const std::vector<std::string>& names, int64_t recurrent, int64_t width,
+                                   int64_t kernel)
+    : width_(width), columns_(kernel - 1), state_(recurrent, 0, columns_ * width) {
+  std::vector<Tensor> parts;
+  for (const std::string& name : names) parts.push_back(weights.kernels(name + ".weight", width / std::ssize(names), kernel));
+  split(Tensor::cat(parts, 0));
+}
+
+void ShortConvolution::split(const Tensor& weight) {
+  for (int64_t tap = 0; tap <= columns_; ++tap) taps_.push_back(weight.narrow(1, tap, 1).reshape({width_}).contiguous());
 }
 
 Tensor ShortConvolution::forward(const Tensor& x, const KvPool& pool, const StateInputs& step) const {
@@ -60,6 +71,30 @@ Tensor ShortConvolution::forward(const Tensor& x, const KvPool& pool, const Stat
   }
   state_.write(pool, step, 0, all.index_select(step.last, 0).reshape({sequences, columns_ * width_}));
   return bias_ ? sum + *bias_ : sum;
+}
+
+TriangleInverse::TriangleInverse(const Device& device) {
+  for (int64_t size = 1; size < kMaxPositions; size *= 2) {
+    std::vector<float> mask;
+    for (int64_t row = 0; row < kMaxPositions; ++row) {
+      for (int64_t column = 0; column < kMaxPositions; ++column) {
+        mask.push_back(row / (2 * size) == column / (2 * size) && row / size > column / size ? 1.0F : 0.0F);
+      }
+    }
+    masks_.push_back(Tensor::from_vector(mask, {kMaxPositions, kMaxPositions}, device));
+  }
+}
+
+// Of a block triangle, the inverse is [A⁻¹, 0; -D⁻¹·B·A⁻¹, D⁻¹]: blocks are joined two by two. Sums of powers, which need as few products,
+// cancel each other where keys are alike.
+Tensor TriangleInverse::operator()(const Tensor& lower) const {
+  const int64_t count = lower.dim(-1);
+  const auto joined_by = [&](const Tensor& mask) { return lower * mask.narrow(0, 0, count).narrow(1, 0, count); };
+  Tensor inverted = Tensor::eye(count, DType::f32, lower.device()) - joined_by(masks_.front());
+  for (size_t level = 1; level < masks_.size() && int64_t{1} << level < count; ++level) {
+    inverted = inverted - inverted.matmul(joined_by(masks_[level])).matmul(inverted);
+  }
+  return inverted;
 }
 
 }  // namespace wick

@@ -45,15 +45,36 @@ class ShortConvolution {
  public:
   // Its columns are the first of the layer's state.
   ShortConvolution(WeightReader& weights, const std::string& name, int64_t recurrent, int64_t width, int64_t kernel);
+  // Equally many columns by each of several weights, which have no biases.
+  ShortConvolution(WeightReader& weights, const std::vector<std::string>& names, int64_t recurrent, int64_t width, int64_t kernel);
 
   // x: f32 [rows, width], of all of the step's sequences.
   [[nodiscard]] Tensor forward(const Tensor& x, const KvPool& pool, const StateInputs& step) const;
 
  private:
+  void split(const Tensor& weight);
+
   int64_t width_, columns_;
   StateRange state_;
   std::vector<Tensor> taps_;  // [width] of each, the furthest first
   std::optional<Tensor> bias_;
 };
+
+// The inverses of 1 + lower triangles, for a delta rule: what each position changes depends on what the ones before it changed.
+class TriangleInverse {
+ public:
+  static constexpr int64_t kMaxPositions = 64;
+
+  explicit TriangleInverse(const Device& device);
+  // (1 + lower)⁻¹ of the strictly lower triangles of [.., positions, positions].
+  [[nodiscard]] Tensor operator()(const Tensor& lower) const;
+
+ private:
+  // For blocks of 1, 2, 4 … positions, 1 where row and column are in neighbouring blocks that the next larger blocks join.
+  std::vector<Tensor> masks_;
+};
+
+// Positions at once where each channel decays by itself: a product with what is left of each channel is made for each two of them.
+inline constexpr int64_t kChannelChunk = 16;
 
 }  // namespace wick
