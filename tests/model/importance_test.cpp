@@ -45,7 +45,10 @@ TEST_P(ImportanceOf, EntriesAreThoseOfTheFilesMatrices) {
     EXPECT_EQ(std::ssize(entry.counts), matrices) << name;
   }
   for (const GgufTensor& tensor : file.tensors()) {
-    const bool convolved = tensor.name.ends_with("conv.weight") || tensor.name.find(".ssm_conv1d") != std::string_view::npos;
+    // Kernels, shares of neighbouring rows, and what no layer reads.
+    const bool convolved = tensor.name.ends_with("conv.weight") || tensor.name.find(".ssm_conv1d") != std::string_view::npos ||
+                           tensor.name.find(".time_mix_lerp") != std::string_view::npos || tensor.name.starts_with("blk.0.time_mix_v1") ||
+                           tensor.name.starts_with("blk.0.time_mix_v2");
     const bool multiplied = !convolved && tensor.shape.rank() > 1 && tensor.name.starts_with("blk.") && tensor.name.ends_with(".weight") &&
                             tensor.name.find("norm") == std::string_view::npos;
     // Coefficients of alternating updates are few, and no type but floats holds them.

@@ -230,7 +230,7 @@ TEST_P(RecurrentModel, LongTextsAreTheSameInAnyParts) {
 
 INSTANTIATE_TEST_SUITE_P(All, RecurrentModel,
                          ::testing::Values("lfm2", "mamba2", "falcon-h1", "granite-hybrid", "nemotron-h", "nemotron3", "bamba", "qwen3next",
-                                           "qwen35", "mamba", "falcon-mamba", "jamba", "kimi-linear"),
+                                           "qwen35", "mamba", "falcon-mamba", "jamba", "kimi-linear", "rwkv7"),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::replace(name.begin(), name.end(), '-', '_');
@@ -306,6 +306,10 @@ TEST_F(RefusedRecurrent, SizesThatDoNotFit) {
   expect_parts(message("kimi-linear-published", {{"linear_attn_config", {{"full_attn_layers", {0}}}}}),
                {"linear_attn_config.full_attn_layers", "[0]", "from 1"});
   expect_parts(message("kimi-linear", "kimi-linear.kda.head_dim", 0), {"kimi-linear.kda.head_dim", "0"});
+  expect_parts(message("rwkv7", {{"head_dim", 5}}), {"head_dim", "= 5", "embedding_length 128"});
+  expect_parts(message("rwkv7", {{"decay_low_rank_dim", 9}}), {"w_lora.lora.0.weight", "shape"});
+  expect_parts(message("rwkv7", {{"attn", {{"layers", {1}}}}}), {"attn", "does not know"});
+  expect_parts(message("rwkv7", "rwkv7.wkv.head_size", 0), {"rwkv7.wkv.head_size", "0"});
   expect_parts(message("mamba", {{"expand", 1.3}}), {"expand", "41.6", "whole number"});
   expect_parts(message("mamba", "mamba.ssm.conv_kernel", 1), {"mamba.ssm.conv_kernel", "= 1"});
 }

@@ -60,7 +60,7 @@ CheckpointTensor with_rows(const CheckpointTensor& tensor, const std::vector<int
 
 // What readers of GGUF files want as f32, whatever the matrices are.
 bool is_small(const CheckpointTensor& tensor) {
-  constexpr std::array<std::string_view, 5> kOfStates = {".ssm_a", ".ssm_d", ".ssm_norm.", ".ssm_conv1d_", "conv"};
+  constexpr std::array<std::string_view, 6> kOfStates = {".ssm_a", ".ssm_d", ".ssm_norm.", ".ssm_conv1d_", ".time_mix_lerp_", "conv"};
   const bool of_states = tensor.name.starts_with("blk.") && std::any_of(kOfStates.begin(), kOfStates.end(), [&](std::string_view part) {
                            return part == "conv" ? tensor.name.ends_with("conv.weight") || tensor.name.ends_with("conv1d.weight")
                                                  : tensor.name.find(part) != std::string::npos;
@@ -96,7 +96,13 @@ class GgufConversion {
       writer_.add_uint("tokenizer.ggml.token_type_count", static_cast<uint32_t>(std::max<int64_t>(rows_of("token_types.weight"), 1)));
     add_frequencies();
     add_layer_numbers();
-    for (const CheckpointTensor& tensor : checkpoint_.tensors()) add_tensor(tensor);
+    for (const CheckpointTensor& tensor : checkpoint_.tensors()) add_tensor(tensor, gguf_of_canonical(architecture_.name, tensor.name));
+    // llama.cpp wants tensors of the first layer that no layer reads: the shapes of these are right.
+    for (const char* part : {"0", "1", "2"}) {
+      const CheckpointTensor* like = checkpoint_.find_tensor(fmt::format("blk.0.time_mix_a{}.weight", part));
+      const std::string name = fmt::format("blk.0.time_mix_v{}.weight", part);
+      if (like != nullptr && checkpoint_.find_tensor(name) == nullptr) add_tensor(*like, name);
+    }
     writer_.write(path);
   }
 
@@ -113,7 +119,7 @@ class GgufConversion {
   }
   void add_frequencies();
   void add_layer_numbers();
-  void add_tensor(const CheckpointTensor& tensor);
+  void add_tensor(const CheckpointTensor& tensor, const std::string& name);
   [[nodiscard]] bool is_rotated(std::string_view name) const {
     return name.ends_with(".attn_q.weight") || name.ends_with(".attn_k.weight") || name.ends_with(".attn_q.bias") ||
            name.ends_with(".attn_k.bias");
@@ -204,6 +210,16 @@ void GgufConversion::add_wanted() {
   }
   if (checkpoint_.find(prefix + "vocab_size") == nullptr)
     writer_.add_uint(written_prefix_ + "vocab_size", static_cast<uint32_t>(rows_of("token_embd.weight")));
+  if (architecture_.name == "rwkv7") {
+    constexpr std::pair<const char*, const char*> kRanks[] = {{"attention.decay_lora_rank", "blk.0.time_mix_w1.weight"},
+                                                              {"attention.iclr_lora_rank", "blk.0.time_mix_a1.weight"},
+                                                              {"attention.value_residual_mix_lora_rank", "blk.1.time_mix_v1.weight"},
+                                                              {"attention.gate_lora_rank", "blk.0.time_mix_g1.weight"}};
+    for (const auto& [name, tensor] : kRanks) {
+      if (checkpoint_.find(prefix + name) == nullptr) writer_.add_uint(written_prefix_ + name, static_cast<uint32_t>(rows_of(tensor)));
+    }
+    writer_.add_uint(written_prefix_ + "attention.head_count", 0);
+  }
   if (architecture_.name == "phimoe") add("attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon");
   if (architecture_.name.starts_with("nemotron_h")) add("attention.layer_norm_epsilon", "attention.layer_norm_rms_epsilon");
 }
@@ -239,12 +255,11 @@ void GgufConversion::add_layer_numbers() {
   }
 }
 
-void GgufConversion::add_tensor(const CheckpointTensor& tensor) {
+void GgufConversion::add_tensor(const CheckpointTensor& tensor, const std::string& name) {
   if (tensor.name.find(".xielu.") != std::string::npos) return;
   const bool permuted = is_rotated(tensor.name) && config_.rope_style != architecture_.gguf_rope;
   check_weight_dtype(tensor, checkpoint_.name());
   const DType dtype = is_small(tensor) ? DType::f32 : weight_dtype(tensor.dtype);
-  const std::string name = gguf_of_canonical(architecture_.name, tensor.name);
   if (!permuted && dtype == tensor.dtype && !tensor.compose) return writer_.add_tensor(name, dtype, tensor.shape, tensor.data);
   if (permuted && architecture_.gguf_rope != RopeStyle::interleaved) {
     fail(ErrorCode::unsupported, "{}: rotated pairs that are interleaved in a folder cannot be written for {}", checkpoint_.name(),

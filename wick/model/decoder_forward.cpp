@@ -470,8 +470,10 @@ DecoderModel::Residual DecoderModel::run_layers(std::span<const StepInputs> inpu
   std::vector<MixerContext> contexts;
   places.reserve(inputs.size());
   contexts.reserve(inputs.size());
+  const auto first_values = std::make_shared<Tensor>();
   for (size_t device = 0; device < inputs.size(); ++device) {
     places.push_back({inputs[device], angles_of(inputs[device].longest, pool, device)});
+    places.back().first_values = first_values;
     if (layer_rows_) places.back().layer_inputs = rows.to_device(placement_.devices[device]);
     contexts.push_back({.places = places.back(), .pool = pool, .linear = linear_, .rope_style = spec_.rope_style, .observe = observe_});
   }

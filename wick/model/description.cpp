@@ -99,6 +99,13 @@ std::string describe_spec(const DeltaRuleSpec& spec) {
                      spec.key_dim, spec.kernel, spec.by_channel ? ", decay by channel" : "");
 }
 
+std::string describe_spec(const TimeMixSpec& spec) {
+  return fmt::format("time mixing {} × {}, ranks {} of decays, {} of rates, {} of gates", spec.heads, spec.head_dim, spec.decay_rank,
+                     spec.rate_rank, spec.gate_rank);
+}
+
+std::string describe_spec(const ChannelMixSpec& spec) { return fmt::format("channel mixing {}", spec.width); }
+
 std::string describe_spec(const OwnSpec& spec) { return spec.name; }
 
 std::string describe_block(const BlockSpec& block) {

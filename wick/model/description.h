@@ -215,6 +215,24 @@ struct DeltaRuleSpec {
   [[nodiscard]] int64_t width() const noexcept { return 2 * keys() + inner(); }
 };
 
+// RWKV 7's time mixing (Peng et al. 2025): a generalized delta rule. The rows of each head's state [head_dim, head_dim] decay by their own
+// numbers; what it held under one key before goes to another. What products read is moved from the position's row towards the one before
+// it; values are moved towards those of the first layer. Weights: time_mix_lerp_fused [6, hidden_size]; time_mix_receptance, time_mix_key,
+// time_mix_value, time_mix_output; pairs of a low rank for decays, rates, values and gates, time_mix_w1 and w2, a1 and a2, v1 and v2, g1
+// and g2, with the vectors w0, a0 and v0; time_mix_k_k, time_mix_k_a, time_mix_r_k; time_mix_ln, a norm of each head.
+struct TimeMixSpec {
+  int64_t heads = 0, head_dim = 0;
+  int64_t decay_rank = 0, rate_rank = 0, value_rank = 0, gate_rank = 0;
+  bool first = false;  // its values are those that other layers' are moved to
+  float norm_epsilon = 1e-5F;
+};
+
+// RWKV 7's channel mixing: value(relu(key(x))²) of a row that is moved towards the one before it. Weights: channel_mix_lerp_k
+// [hidden_size], channel_mix_key [width, hidden_size], channel_mix_value.
+struct ChannelMixSpec {
+  int64_t width = 0;
+};
+
 // A part that only one architecture has, built in that architecture's file.
 struct OwnSpec {
   std::string name;  // for people
@@ -223,7 +241,7 @@ struct OwnSpec {
 
 struct PartSpec {
   std::variant<AttentionSpec, CrossAttentionSpec, LatentAttentionSpec, FeedForwardSpec, ExpertsSpec, ShortConvolutionSpec, StateSpaceSpec,
-               SelectiveScanSpec, DeltaRuleSpec, LayerInputSpec, OwnSpec>
+               SelectiveScanSpec, DeltaRuleSpec, TimeMixSpec, ChannelMixSpec, LayerInputSpec, OwnSpec>
       mixer;
   std::optional<NormSpec> norm = {};       // of its own input, where parts of a block do not share the block's
   std::optional<NormSpec> post_norm = {};  // of its own result

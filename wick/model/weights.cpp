@@ -235,10 +235,12 @@ Tensor WeightReader::vectors(const std::string& name, int64_t count, int64_t len
 
 Tensor WeightReader::kernels(const std::string& name, int64_t count, int64_t length) {
   const CheckpointTensor* tensor = stored(name);
-  const Shape between{count, 1, length};
-  if (tensor == nullptr || !(without_leading_ones(tensor->shape) == without_leading_ones(between))) return vectors(name, count, length);
-  check_float(*take(name));
-  return import_f32(*tensor, between).reshape({count, length});
+  for (const Shape& shape : {Shape{count, 1, length}, Shape{count, 1, 1, length}}) {
+    if (tensor == nullptr || !(without_leading_ones(tensor->shape) == without_leading_ones(shape))) continue;
+    check_float(*take(name));
+    return import_f32(*tensor, shape).reshape({count, length});
+  }
+  return vectors(name, count, length);
 }
 
 ScaledMatrix WeightReader::matrix_rows(const std::string& name, const Rows& rows, int64_t columns) {

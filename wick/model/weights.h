@@ -63,7 +63,7 @@ class WeightReader {
   [[nodiscard]] ScaledMatrix experts(const std::string& name, int64_t count, int64_t rows, int64_t columns);
   // Vectors, one beneath the other: f32 [count, length].
   [[nodiscard]] Tensor vectors(const std::string& name, int64_t count, int64_t length);
-  // The same of a file that may have [count, 1, length].
+  // The same of a file that may have [count, 1, length], or several dimensions of 1 there.
   [[nodiscard]] Tensor kernels(const std::string& name, int64_t count, int64_t length);
   // A bias of each: f32 [count, rows].
   [[nodiscard]] std::optional<Tensor> find_expert_biases(const std::string& name, int64_t count, int64_t rows);

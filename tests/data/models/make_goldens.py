@@ -15,6 +15,7 @@ import numpy
 import torch
 import transformers
 from golden_weights import make_each, weight
+from rwkv7 import rwkv7_config, rwkv7_logits, rwkv7_shapes
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
@@ -373,7 +374,36 @@ def foreign_config(config, class_name, keys):
     return dict(changed, architectures=[class_name], model_type=class_name.removesuffix("ForCausalLM").lower())
 
 
+def token_ids():
+    return [(7 * index * index + 3 * index + 5) % VOCAB for index in range(TOKENS)]
+
+
+def write(name, golden):
+    golden["logits"] = [[float(f"{value:.7g}") for value in row] for row in golden["logits"]]
+    (HERE / f"{name}.json").write_text(json.dumps(golden, separators=(",", ":")).replace('"logits"', '\n"logits"').replace("],[", "],\n[") + "\n")
+    print(name, "ok", len(golden["tensors"]), "tensors")
+
+
+# Not in transformers: by definitions of their own.
+DEFINED = {"rwkv7": (rwkv7_config, rwkv7_shapes, rwkv7_logits)}
+
+
+def make_defined(name):
+    config_of, shapes_of, logits_of = DEFINED[name]
+    config = config_of()
+    shapes = shapes_of(config)
+    weights = {key: weight(key, shape) for key, shape in shapes.items()}
+    ids = token_ids()
+    text = list(ids)
+    for _ in range(NEW_TOKENS):
+        text.append(int(logits_of(config, weights, text)[-1].argmax()))
+    write(name, {"made_with": f"{name}.py", "config": config, "tensors": shapes, "input_ids": ids, "greedy_ids": text,
+                 "logits": logits_of(config, weights, ids).tolist()})
+
+
 def make(name):
+    if name in DEFINED:
+        return make_defined(name)
     class_name, sizes = MODELS[name]
     config = getattr(transformers, class_name)(**sizes)
     config._attn_implementation = "eager"
@@ -399,17 +429,15 @@ def make(name):
         saved = json.loads((pathlib.Path(folder) / "config.json").read_text())
     if name in FOREIGN:
         saved, shapes = foreign_config(saved, *FOREIGN[name][:2]), stored_shapes
-    ids = [(7 * index * index + 3 * index + 5) % VOCAB for index in range(TOKENS)]
+    ids = token_ids()
     with torch.no_grad():
         logits = model(torch.tensor([ids]), use_cache=False).logits[0]
         text = list(ids)
         for _ in range(NEW_TOKENS):
             text.append(int(model(torch.tensor([text]), use_cache=False).logits[0, -1].argmax()))
-    golden = {"made_with": "transformers " + transformers.__version__, "config": saved, "tensors": shapes, "input_ids": ids,
-              "greedy_ids": text, "logits": [[float(f"{value:.7g}") for value in row] for row in logits.tolist()]}
-    (HERE / f"{name}.json").write_text(json.dumps(golden, separators=(",", ":")).replace('"logits"', '\n"logits"').replace("],[", "],\n[") + "\n")
-    print(name, "ok", len(shapes), "tensors")
+    write(name, {"made_with": "transformers " + transformers.__version__, "config": saved, "tensors": shapes, "input_ids": ids,
+                 "greedy_ids": text, "logits": logits.tolist()})
 
 
 if __name__ == "__main__":
-    make_each(make, MODELS)
+    make_each(make, list(MODELS) + list(DEFINED))

@@ -45,6 +45,8 @@ enum class StoredForm {
   column,                  // a vector [n] as [n, 1]
   minus_exp,               // numbers of which GGUF files have -eˣ
   minus_exp_column,        // the same of a column
+  flat,                    // numbers of any shape, as a vector
+  stacked,                 // one of several vectors, as a row of [count, 1, 1, length]; the row's number is in the place of `second`
   row_stack,               // experts' matrices one below the other, [count · rows, columns], as a stack
   row_stack_transposed,    // the same of transposed ones
   kernels,                 // of a convolution of each column by itself: [columns, 1, kernel] as [columns, kernel]

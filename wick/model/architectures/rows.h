@@ -80,6 +80,7 @@
   ROW(kQwen35) \
   ROW(kQwen35Moe) \
   ROW(kKimiLinear) \
+  ROW(kRwkv7) \
   ROW(kBert) \
   ROW(kNomicBert) \
   ROW(kNomicBertMoe) \

@@ -247,8 +247,15 @@ CanonicalTensor canonical_tensor(std::string_view stored, const HuggingFaceForm&
   CanonicalTensor tensor{.name = with_layer(row->canonical, pattern), .second = with_layer(row->second, pattern), .form = row->form};
   const bool has_two = row->stored.find("{}", row->stored.find("{}") + 2) != std::string_view::npos;
   if (pattern.numbers.size() > 1 && has_two) tensor.expert = std::stoll(pattern.numbers[1]);
-  // A stack of the whole model.
-  if (pattern.numbers.size() == 1 && row->canonical.find("{}") == std::string_view::npos) tensor.expert = std::stoll(pattern.numbers[0]);
+  if (row->form == StoredForm::stacked) {
+    tensor.expert = row->second.front() - '0';
+    tensor.second.clear();
+    return tensor;
+  }
+  // A stack of the whole model, but for what only the first layer has.
+  const bool of_layer = row->stored.starts_with("model.layers.");
+  if (pattern.numbers.size() == 1 && !of_layer && row->canonical.find("{}") == std::string_view::npos)
+    tensor.expert = std::stoll(pattern.numbers[0]);
   return tensor;
 }
 

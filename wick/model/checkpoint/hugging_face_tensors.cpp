@@ -90,11 +90,11 @@ bool is_mxfp4(StoredForm form) { return form == StoredForm::mxfp4 || form == Sto
 // A vector or a kernel, whose shape alone is another one.
 bool is_reshaped(StoredForm form) {
   return form == StoredForm::column || form == StoredForm::minus_exp || form == StoredForm::minus_exp_column ||
-         form == StoredForm::kernels || form == StoredForm::state_norm;
+         form == StoredForm::kernels || form == StoredForm::state_norm || form == StoredForm::flat;
 }
 bool holds_two(StoredForm form) {
   return form != StoredForm::as_it_is && form != StoredForm::transposed && form != StoredForm::mxfp4 &&
-         form != StoredForm::query_key_value_gate && form != StoredForm::latent_heads && !is_reshaped(form);
+         form != StoredForm::query_key_value_gate && form != StoredForm::latent_heads && form != StoredForm::stacked && !is_reshaped(form);
 }
 
 // One of the tensors that a stored one of this form holds, `part` being 0 or 1.
@@ -111,6 +111,8 @@ StoredView view_of(const SafetensorsTensor& tensor, StoredForm form, int64_t par
     case StoredForm::query_key_value_gate:  // of several views
     case StoredForm::latent_heads:
     case StoredForm::kernels:
+    case StoredForm::flat:
+    case StoredForm::stacked:
     case StoredForm::state_norm:
     case StoredForm::row_stack:  // of another shape
     case StoredForm::row_stack_transposed:
@@ -279,7 +281,8 @@ void FolderTensors::add(const SafetensorsTensor& tensor) {
     if (std::optional<QuantizedMatrix> matrix = quantized_->find_matrix(tensor)) return add_quantized(*std::move(matrix));
   }
   if (canonical.expert >= 0) {
-    stacks_[canonical.name].emplace(canonical.expert, tensor);
+    SafetensorsTensor& part = stacks_[canonical.name].emplace(canonical.expert, tensor).first->second;
+    if (canonical.form == StoredForm::stacked) part.shape = {1, 1, part.shape.elements()};
     return;
   }
   if (canonical.form == StoredForm::row_stack || canonical.form == StoredForm::row_stack_transposed)
@@ -358,6 +361,10 @@ void FolderTensors::add_reshaped(const SafetensorsTensor& tensor, const Canonica
   add_part(tensor, canonical.name, StoredForm::as_it_is, 0);
   CheckpointTensor& added = folder_.tensors.back();
   const Shape& shape = tensor.shape;
+  if (canonical.form == StoredForm::flat) {
+    added.shape = {shape.elements()};
+    return;
+  }
   // Another shape is refused when it is read.
   if (canonical.form == StoredForm::kernels) {
     if (shape.rank() == 3 && shape[1] == 1) added.shape = {shape[0], shape[2]};

@@ -78,6 +78,10 @@ std::optional<KeptState> kept_state(const PartSpec& part, int64_t hidden_size) {
     const int64_t columns = rule->kernel - 1;
     return KeptState{.numbers = columns * rule->width() + rule->inner() * rule->key_dim, .columns = columns};
   }
+  if (const auto* mix = std::get_if<TimeMixSpec>(&part.mixer)) {
+    return KeptState{.numbers = hidden_size + mix->heads * mix->head_dim * mix->head_dim, .columns = 1};
+  }
+  if (std::holds_alternative<ChannelMixSpec>(part.mixer)) return KeptState{.numbers = hidden_size, .columns = 1};
   return std::nullopt;
 }
 
@@ -104,6 +108,10 @@ std::unique_ptr<Mixer> build_mixer(const PartSpec& part, WeightReader& weights, 
           return build_layer_input(spec, weights, place);
         } else if constexpr (std::is_same_v<Spec, DeltaRuleSpec>) {
           return build_delta_rule(spec, weights, place);
+        } else if constexpr (std::is_same_v<Spec, TimeMixSpec>) {
+          return build_time_mix(spec, weights, place);
+        } else if constexpr (std::is_same_v<Spec, ChannelMixSpec>) {
+          return build_channel_mix(spec, weights, place);
         } else {
           return spec.build(weights, place.layer);
         }

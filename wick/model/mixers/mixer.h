@@ -26,6 +26,8 @@ struct BatchPlaces {
   StepInputs step;
   std::vector<Tensor> angles;  // a table without pairs, then for each of DecoderSpec::ropes its table of rotations
   Tensor layer_inputs = {};    // f32 [rows, layers, width], where layers take something of their tokens
+  // Values of the first layer that mixes times, which writes them for the others: the same tensor on all devices.
+  std::shared_ptr<Tensor> first_values = {};
 };
 
 // Inputs common to all mixers of a step.
@@ -126,6 +128,8 @@ struct MixerPlace {
 [[nodiscard]] std::unique_ptr<Mixer> build_selective_scan(const SelectiveScanSpec& spec, WeightReader& weights, const MixerPlace& place);
 [[nodiscard]] std::unique_ptr<Mixer> build_layer_input(const LayerInputSpec& spec, WeightReader& weights, const MixerPlace& place);
 [[nodiscard]] std::unique_ptr<Mixer> build_delta_rule(const DeltaRuleSpec& spec, WeightReader& weights, const MixerPlace& place);
+[[nodiscard]] std::unique_ptr<Mixer> build_time_mix(const TimeMixSpec& spec, WeightReader& weights, const MixerPlace& place);
+[[nodiscard]] std::unique_ptr<Mixer> build_channel_mix(const ChannelMixSpec& spec, WeightReader& weights, const MixerPlace& place);
 [[nodiscard]] std::unique_ptr<Mixer> build_mixer(const PartSpec& part, WeightReader& weights, const MixerPlace& place);
 
 // Data that the part keeps of each position; none if it does not attend.

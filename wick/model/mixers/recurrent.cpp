@@ -73,6 +73,12 @@ Tensor ShortConvolution::forward(const Tensor& x, const KvPool& pool, const Stat
   return bias_ ? sum + *bias_ : sum;
 }
 
+Tensor TokenShift::forward(const Tensor& x, const KvPool& pool, const StateInputs& step) const {
+  const Tensor all = Tensor::cat({state_.read(pool, step), x}, 0);
+  state_.write(pool, step, 0, all.index_select(step.last, 0));
+  return all.index_select(step.seen.get(0), 0);
+}
+
 TriangleInverse::TriangleInverse(const Device& device) {
   for (int64_t size = 1; size < kMaxPositions; size *= 2) {
     std::vector<float> mask;

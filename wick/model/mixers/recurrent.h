@@ -60,6 +60,19 @@ class ShortConvolution {
   std::optional<Tensor> bias_;
 };
 
+// Each row's predecessor in its sequence, which is 0 before the first.
+class TokenShift {
+ public:
+  // Its column is the first of the layer's state.
+  TokenShift(int64_t recurrent, int64_t width) : state_(recurrent, 0, width) {}
+
+  // x: f32 [rows, width], of all of the step's sequences.
+  [[nodiscard]] Tensor forward(const Tensor& x, const KvPool& pool, const StateInputs& step) const;
+
+ private:
+  StateRange state_;
+};
+
 // The inverses of 1 + lower triangles, for a delta rule: what each position changes depends on what the ones before it changed.
 class TriangleInverse {
  public:
