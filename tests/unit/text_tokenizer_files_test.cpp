@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <fstream>
 
@@ -10,6 +12,10 @@
 #include "temporary_folder.h"
 #include "text_vectors.h"
 #include "wick/base/error.h"
+#include "wick/formats/gguf.h"
+#include "wick/formats/gguf_writer.h"
+#include "wick/text/tokenizer/gguf_vocabulary.h"
+#include "wick/text/tokenizer/special_tokens.h"
 #include "wick/text/tokenizer/tokenizer.h"
 
 namespace wick {
@@ -161,6 +167,61 @@ TEST(TokenizerFiles, LlamaThreeRanksImplyItsSpecialTokens) {
 TEST(TokenizerFiles, SentencePieceModelsAreToldFromTiktokenByContent) {
   EXPECT_EQ(Tokenizer::load(source_file("tests/data/text/sp_bpe.model"))->token_text(1), "<s>");
   EXPECT_EQ(Tokenizer::load(source_file("tests/data/text/ranks.tiktoken"))->token_text(0), "!");
+}
+
+// Bytes, and some tokens of RWKV's World vocabulary.
+std::string rwkv_vocabulary() {
+  std::string lines;
+  for (int byte = 0; byte < 256; ++byte) lines += fmt::format("{} b'\\x{:02x}' 1\n", byte + 1, byte);
+  return lines +
+         "257 '\\n\\n' 2\n258 ' the' 4\n259 'then' 4\n260 ' then' 5\n261 \"'s\" 2\n262 '\\'\"' 2\n263 '\\xa0' 2\n264 '\\u3000' 3\n"
+         "265 b'\\xe4\\xb8' 2\n266 '中文' 6\n267 'a b' 3\n268 '\\\\n' 2\n";
+}
+
+TEST(RwkvVocabulary, TheLongestTokenCounts) {
+  const auto tokenizer = Tokenizer::parse(rwkv_vocabulary(), "rwkv_vocab_v20230424.txt");
+  EXPECT_EQ(tokenizer->vocab_size(), 269);
+  EXPECT_EQ(tokenizer->encode(" then the\n\n"), (std::vector<TokenId>{260, 258, 257}));
+  EXPECT_EQ(tokenizer->encode("thex"), (std::vector<TokenId>{'t' + 1, 'h' + 1, 'e' + 1, 'x' + 1}));
+  EXPECT_EQ(tokenizer->encode("it's '\"\\n"), (std::vector<TokenId>{'i' + 1, 't' + 1, 261, ' ' + 1, 262, 268}));
+  EXPECT_EQ(tokenizer->encode("\xC2\xA0\xE3\x80\x80"), (std::vector<TokenId>{263, 264}));
+  EXPECT_EQ(tokenizer->encode("中文中"), (std::vector<TokenId>{266, 265, 0xAD + 1}));
+  EXPECT_EQ(tokenizer->encode("a b\xFF"), (std::vector<TokenId>{267, 0xFF + 1}));
+  EXPECT_EQ(tokenizer->decode(std::vector<TokenId>{266, 265, 0xAD + 1, 0, 258}), "中文中 the");
+  EXPECT_EQ(tokenizer->eos(), 0);
+  EXPECT_FALSE(tokenizer->adds_bos());
+}
+
+TEST(RwkvVocabulary, GgufsKeysHoldIt) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "rwkv_vocab_v20230424.txt") << rwkv_vocabulary();
+  const GgufVocabulary made = make_gguf_vocabulary(folder.path() / "rwkv_vocab_v20230424.txt", {});
+  EXPECT_EQ(made.model, "rwkv");
+  // As Python's repr of the bytes has them, without its quotation marks.
+  EXPECT_EQ(made.tokens[257], R"(\n\n)");
+  EXPECT_EQ(made.tokens[261], "'s");
+  EXPECT_EQ(made.tokens[262], R"(\'")");
+  EXPECT_EQ(made.tokens[265], R"(\xe4\xb8)");
+  EXPECT_EQ(made.tokens[268], R"(\\n)");
+  GgufWriter writer;
+  writer.add_string("general.architecture", "rwkv7");
+  writer.add_string("tokenizer.ggml.model", made.model);
+  writer.add_strings("tokenizer.ggml.tokens", made.tokens);
+  std::vector<int32_t> kinds;
+  for (const TokenKind kind : made.kinds) kinds.push_back(static_cast<int32_t>(kind));
+  writer.add_array<int32_t>("tokenizer.ggml.token_type", kinds);
+  const std::vector<std::byte> bytes = writer.metadata_file();
+  const GgufFile file = GgufFile::parse(bytes, "rwkv.gguf");
+  const auto reread = Tokenizer::from_gguf(file), own = Tokenizer::load(folder.path());
+  for (const std::string& text : vocabulary_test_texts(*own, 100)) EXPECT_EQ(reread->encode(text), own->encode(text)) << text;
+}
+
+TEST(RwkvVocabulary, LinesThatDoNotFitAreNamed) {
+  const auto message = [](const std::string& lines) { return message_of([&] { (void)Tokenizer::parse(lines, "vocab.txt"); }); };
+  EXPECT_NE(message(rwkv_vocabulary() + "270 'ab' 3\n").find("line 269"), std::string::npos);
+  EXPECT_NE(message(rwkv_vocabulary() + "7 'ab' 2\n").find("line 269"), std::string::npos);
+  EXPECT_NE(message(rwkv_vocabulary() + "270 'ab 2\n").find("line 269"), std::string::npos);
+  EXPECT_NE(message("1 'a' 1\n").find("no token of the byte 0x00"), std::string::npos);
 }
 
 }  // namespace

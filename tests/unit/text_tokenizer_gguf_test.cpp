@@ -142,8 +142,8 @@ TEST(GgufTokenizer, UnknownFamilyAndPreTokenizerAreNamed) {
   recipe.pre = "frobnicate";
   expect_refused(recipe, ErrorCode::unsupported, {"tokenizer.ggml.pre", "frobnicate", "llama-bpe", "qwen2"});
   recipe = byte_recipe();
-  recipe.model = "rwkv";
-  expect_refused(recipe, ErrorCode::unsupported, {"tokenizer.ggml.model", "rwkv"});
+  recipe.model = "plamo2";
+  expect_refused(recipe, ErrorCode::unsupported, {"tokenizer.ggml.model", "plamo2"});
 }
 
 TEST(GgufTokenizer, MissingPreTokenizerIsReportedAndTakenForTheDefault) {

@@ -61,9 +61,10 @@ bool is_gguf(const HubFile& file) { return file.path.ends_with(".gguf"); }
 
 // What of a folder of Hugging Face's form is read.
 bool belongs_to_folder(const HubFile& file) {
-  constexpr std::array<std::string_view, 11> kEndings = {".safetensors",   ".safetensors.index.json", "config.json", ".jinja",
-                                                         "tokenizer.json", "tokenizer.model",         "tekken.json", "tiktoken.model",
-                                                         ".tiktoken",      "added_tokens.json",       "modules.json"};
+  constexpr std::array<std::string_view, 12> kEndings = {
+      ".safetensors",   ".safetensors.index.json", "config.json",  ".jinja",
+      "tokenizer.json", "tokenizer.model",         "tekken.json",  "tiktoken.model",
+      ".tiktoken",      "added_tokens.json",       "modules.json", "rwkv_vocab_v20230424.txt"};
   if (file.path == "1_Pooling/config.json") return true;
   if (file.path.find('/') != std::string::npos) return false;
   return std::any_of(kEndings.begin(), kEndings.end(), [&](std::string_view ending) { return file.path.ends_with(ending); });

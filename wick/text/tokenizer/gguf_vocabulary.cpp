@@ -13,6 +13,8 @@
 #include "wick/base/fail.h"
 #include "wick/base/json.h"
 #include "wick/base/mapped_file.h"
+#include "wick/text/tokenizer/byte_alphabet.h"
+#include "wick/text/tokenizer/longest_match_model.h"
 #include "wick/text/tokenizer/pre_tokenizer_patterns.h"
 #include "wick/text/tokenizer/special_tokens.h"
 #include "wick/text/tokenizer/tokenizer.h"
@@ -359,6 +361,19 @@ GgufVocabulary of_ranks(const TokenizerParts& parts) {
   return made;
 }
 
+GgufVocabulary of_rwkv(const TokenizerParts& parts) {
+  GgufVocabulary made;
+  made.model = "rwkv";
+  const Vocabulary& vocabulary = parts.vocabulary;
+  for (TokenId id = 0; id < vocabulary.size(); ++id) {
+    const std::optional<std::string> bytes =
+        vocabulary.kind(id) == TokenKind::normal ? letters_to_bytes(vocabulary.text(id)) : std::nullopt;
+    made.tokens.push_back(bytes ? escape_token(*bytes) : std::string(vocabulary.text(id)));
+    made.kinds.push_back(vocabulary.kind(id));
+  }
+  return made;
+}
+
 }  // namespace
 
 GgufVocabulary make_gguf_vocabulary(const std::filesystem::path& file, const SpecialTokens& special) {
@@ -367,6 +382,7 @@ GgufVocabulary make_gguf_vocabulary(const std::filesystem::path& file, const Spe
   const std::string name = file.string();
   if (bytes.starts_with('\n')) return sentencepiece_gguf_vocabulary(bytes, name, special);
   const std::unique_ptr<TokenizerParts> parts = read_tokenizer(bytes, name, special);
+  if (is_rwkv_vocabulary(bytes)) return of_rwkv(*parts);
   if (!parts->patterns.empty()) return of_ranks(*parts);
   const VocabularyJson json = parse_json(bytes);
   return JsonVocabulary(json, *parts, special, file.parent_path()).make();

@@ -20,7 +20,7 @@ struct SpecialTokens;
 
 struct GgufVocabulary {
   std::string obstacle;  // why GGUF's keys cannot hold the tokenizer; empty if they can
-  std::string model;     // tokenizer.ggml.model: "gpt2", "llama", "t5", "bert"
+  std::string model;     // tokenizer.ggml.model: "gpt2", "llama", "t5", "bert", "rwkv"
   std::string pre;       // of "gpt2": the name of its patterns
   std::vector<std::string> tokens, merges;
   std::vector<TokenKind> kinds;  // of the tokens

@@ -8,7 +8,9 @@
 #include "wick/base/fail.h"
 #include "wick/base/log.h"
 #include "wick/formats/gguf.h"
+#include "wick/text/tokenizer/byte_alphabet.h"
 #include "wick/text/tokenizer/byte_pair_model.h"
+#include "wick/text/tokenizer/longest_match_model.h"
 #include "wick/text/tokenizer/piece_merge_model.h"
 #include "wick/text/tokenizer/pre_tokenizer_patterns.h"
 #include "wick/text/tokenizer/tokenizer_parts.h"
@@ -40,7 +42,7 @@ class GgufTokenizerReader {
     if (!family || *family == "none" || *family == "no_vocab") {
       fail(ErrorCode::not_found, "{}: no {}: the file has no vocabulary; use a model file that has one", file_.name(), kModel);
     }
-    read_tokens();
+    read_tokens(*family == "rwkv");
     if (*family == "llama") {
       read_sentencepiece();
     } else if (*family == "gpt2" || *family == "gemma4") {
@@ -49,8 +51,13 @@ class GgufTokenizerReader {
       read_unigram();
     } else if (*family == "bert") {
       read_word_piece();
+    } else if (*family == "rwkv") {
+      read_common_ids(find_id("tokenizer.ggml.bos_token_id"), find_id("tokenizer.ggml.eos_token_id"));
+      add_ends(false, false);
+      complete_rwkv(*parts_);
     } else {
-      fail(ErrorCode::unsupported, "{}: {} is '{}'; this build reads llama, gpt2, gemma4, t5 and bert", file_.name(), kModel, *family);
+      fail(ErrorCode::unsupported, "{}: {} is '{}'; this build reads llama, gpt2, gemma4, t5, bert and rwkv", file_.name(), kModel,
+           *family);
     }
     complete_tokenizer(*parts_, true);
     collect_added_tokens();
@@ -58,7 +65,8 @@ class GgufTokenizerReader {
   }
 
  private:
-  void read_tokens();
+  // `escaped`: normal tokens are, as Python's repr of bytes.
+  void read_tokens(bool escaped);
   std::vector<int32_t> read_types(size_t count) const;
   std::vector<float> read_scores(size_t count) const;
   void read_sentencepiece();
@@ -98,7 +106,7 @@ std::vector<float> GgufTokenizerReader::read_scores(size_t count) const {
   return scores->to_vector<float>();
 }
 
-void GgufTokenizerReader::read_tokens() {
+void GgufTokenizerReader::read_tokens(bool escaped) {
   const GgufArray& tokens = file_.get_array(kTokens);
   if (tokens.element_type != GgufType::string) {
     fail(ErrorCode::corrupt_file, "{}: {} is an array of {}, not of strings; {}", file_.name(), kTokens, to_string(tokens.element_type),
@@ -114,7 +122,15 @@ void GgufTokenizerReader::read_tokens() {
   for (size_t index = 0; index < count; ++index) {
     const int32_t type = types[index];
     const auto kind = type >= 1 && type <= 6 ? static_cast<TokenKind>(type) : TokenKind::unused;
-    parts_->vocabulary.add(tokens.strings[index], kind, scores[index]);
+    if (!escaped || kind != TokenKind::normal) {
+      parts_->vocabulary.add(tokens.strings[index], kind, scores[index]);
+      continue;
+    }
+    const std::optional<std::string> bytes = unescape_token(tokens.strings[index]);
+    if (!bytes) fail(ErrorCode::corrupt_file, "{}: {}[{}] ends within an escape; {}", file_.name(), kTokens, index, kRemedy);
+    std::string letters;
+    append_letters(letters, *bytes);
+    parts_->vocabulary.add(letters, kind, scores[index]);
   }
   parts_->vocabulary.build_index();
 }

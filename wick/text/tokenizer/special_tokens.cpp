@@ -114,7 +114,7 @@ class FolderReader {
 
 std::optional<std::filesystem::path> find_tokenizer_file(const std::filesystem::path& folder) {
   std::error_code ignored;
-  for (const char* name : {"tokenizer.json", "tekken.json", "tokenizer.model", "tiktoken.model"}) {
+  for (const char* name : {"tokenizer.json", "tekken.json", "tokenizer.model", "tiktoken.model", "rwkv_vocab_v20230424.txt"}) {
     if (std::filesystem::is_regular_file(folder / name, ignored)) return folder / name;
   }
   std::vector<std::filesystem::path> found;

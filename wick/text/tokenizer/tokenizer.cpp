@@ -8,6 +8,7 @@
 #include "wick/base/log.h"
 #include "wick/base/mapped_file.h"
 #include "wick/formats/gguf.h"
+#include "wick/text/tokenizer/longest_match_model.h"
 #include "wick/text/tokenizer/special_tokens.h"
 #include "wick/text/tokenizer/tokenizer_parts.h"
 #include "wick/text/tokenizer/word_cache.h"
@@ -183,6 +184,7 @@ std::unique_ptr<TokenizerParts> read_tokenizer(std::string_view bytes, const std
   if (bytes[first] == '{') return read_tokenizer_json(bytes, name);
   // A SentencePiece model begins with a piece: field 1, a message. No line of a tiktoken file begins so.
   if (bytes[0] == '\n') return read_sentencepiece_model(bytes, name, special);
+  if (is_rwkv_vocabulary(bytes)) return read_rwkv_vocabulary(bytes, name, special);
   return read_tiktoken_model(bytes, name, special);
 }
 

@@ -60,6 +60,11 @@ struct TokenizerParts {
 [[nodiscard]] std::unique_ptr<TokenizerParts> read_tiktoken_model(std::string_view bytes, const std::string& name,
                                                                   const SpecialTokens& special);
 
+[[nodiscard]] std::unique_ptr<TokenizerParts> read_rwkv_vocabulary(std::string_view bytes, const std::string& name,
+                                                                   const SpecialTokens& special);
+// Model and decoder of a vocabulary of RWKV, spelled in the byte alphabet. Errors: corrupt_file if a byte has no token.
+void complete_rwkv(TokenizerParts& parts);
+
 // The same of the form that the bytes have, but for GGUF. Errors: corrupt_file for what is no tokenizer.
 [[nodiscard]] std::unique_ptr<TokenizerParts> read_tokenizer(std::string_view bytes, const std::string& name, const SpecialTokens& special);
 [[nodiscard]] GgufVocabulary sentencepiece_gguf_vocabulary(std::string_view bytes, const std::string& name, const SpecialTokens& special);
