@@ -456,6 +456,43 @@ KernelCase linear_lanes_case(DType dtype, const kernels::LaneGroup& group, bool 
   return result;
 }
 
+// rms_norm in two orders of lanes, for fewer rows than a tile has.
+KernelCase norm_by_lane_case(const DeviceCaps& caps) {
+  const std::size_t tokens = 3, columns = 512, rows = 8;
+  const Numbers x = numbers(Element::f32, tokens * columns, 6), w = numbers(Element::f32, columns, 7);
+  Numbers norm;
+  for (std::size_t t = 0; t < tokens; ++t) {
+    double squares = 0;
+    for (std::size_t c = 0; c < columns; ++c) squares += x[t * columns + c] * x[t * columns + c];
+    for (std::size_t c = 0; c < columns; ++c) norm.push_back(x[t * columns + c] / std::sqrt(squares / columns + 1e-5) * w[c]);
+  }
+  const std::array orders{*kernels::LaneColumns::of(DType::q4_k, kernels::RowAccess::blocks),
+                          *kernels::LaneColumns::of(DType::f16, kernels::RowAccess::vectors)};
+  KernelCase result;
+  result.kernel = kernels::norm_by_lane(orders, 1, caps);
+  result.name = result.kernel.name;
+  result.grid = {static_cast<uint32_t>(rows), 1, 1};
+  result.buffers = {input(Element::f32, x), input(Element::f32, w)};
+  for (const kernels::LaneColumns& order : orders) {
+    // What halves_by_lane makes of the row is tested by products; here of one of q4_k it is written down: quad q of lane t begins at column
+    // 64 (t / 2 + q / 4 · 2) + 32 (q / 2 % 2) + 16 (t % 2) + 8 (q % 2) of 256, and of f16 at 32 q + 8 t of 64.
+    Numbers halves(rows * columns);
+    for (std::size_t t = 0; t < tokens; ++t) {
+      for (std::size_t unit = 0; unit < columns / 8; ++unit) {
+        const std::size_t lane = unit % 4, quad = unit / 4;
+        const std::size_t first = order.interleaved() ? quad / 8 * 256 + (lane / 2 + quad % 8 / 4 * 2) * 64 + quad / 2 % 2 * 32 + lane % 2 * 16 + quad % 2 * 8
+                                                      : quad * 32 + lane * 8;
+        const std::array<std::size_t, 8> places =
+            order.interleaved() ? std::array<std::size_t, 8>{0, 2, 1, 3, 4, 6, 5, 7} : std::array<std::size_t, 8>{0, 1, 2, 3, 4, 5, 6, 7};
+        for (std::size_t i = 0; i < 8; ++i) halves[(quad * 32 + t * 4 + lane) * 8 + i] = norm[t * columns + first + places[i]];
+      }
+    }
+    result.buffers.push_back(output(Element::f16, halves, 1e-3, 1e-3));
+  }
+  result.parameters = {0, 0, static_cast<uint32_t>(columns), static_cast<uint32_t>(tokens), parameter_bits(1e-5F)};
+  return result;
+}
+
 // y = x · wᵀ by bytes, for five rows of one weight or of each; gated: for five rows of gate and up; with room for one token more
 // than there are, where there is room for several.
 KernelCase byte_products_case(const kernels::ByteProducts& products, const DeviceCaps& caps) {
@@ -790,6 +827,7 @@ std::vector<KernelCase> kernel_cases(const DeviceCaps& caps) {
   cases.push_back(rms_norm_case(DType::bf16, caps));
   for (const uint32_t width : {1U, 4U}) cases.push_back(add_rms_norm_case(DType::f32, width, 0, caps));
   cases.push_back(add_rms_norm_case(DType::f32, 4, 1, caps));
+  cases.push_back(norm_by_lane_case(caps));
   cases.push_back(matmul_case(caps));
   cases.push_back(tiles_case(caps));
   cases.push_back(halves_case(caps));

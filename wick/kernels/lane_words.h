@@ -17,6 +17,7 @@ namespace wick::kernels {
 // columns are those of 0 and 2, then of 1 and 3, as masks take bytes out of a word.
 class LaneColumns {
  public:
+  static constexpr uint32_t kOrders = 5;
   // none for what lanes cannot unpack: formats without a reader, f32, elements in any layout.
   [[nodiscard]] static std::optional<LaneColumns> of(DType dtype, RowAccess access);
 
@@ -25,7 +26,7 @@ class LaneColumns {
   [[nodiscard]] bool interleaved() const noexcept { return order_ != Order::halves; }
   // The first column of a quad of lane t, 0 to 3.
   [[nodiscard]] ir::Value first(const ir::Value& t, const ir::Value& quad) const;
-  // The same number for equal orders.
+  // The same number, below kOrders, for equal orders.
   [[nodiscard]] uint32_t number() const noexcept { return static_cast<uint32_t>(order_); }
 
  private:

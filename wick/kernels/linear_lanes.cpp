@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "wick/base/fail.h"
 #include "wick/kernels/group_options.h"
+#include "wick/kernels/group_reduce.h"
+#include "wick/kernels/math.h"
 #include "wick/kernels/strided.h"
 #include "wick/kernels/tile_product.h"
 
@@ -25,6 +28,17 @@ namespace {
 constexpr uint32_t kTileRows = ir::kLaneTile.m, kTileTokens = ir::kLaneTile.n;
 // Of a tile of sums in shared memory: one more than its eight columns would put rows that lanes read together into the same banks.
 constexpr uint32_t kSumStride = 12;
+
+// The four words of eight neighbouring columns.
+std::vector<Value> halves_of(const LaneColumns& columns, const std::array<Value, 8>& numbers) {
+  const auto word = [&](uint32_t i) {
+    const uint32_t first = i / 2 * 4 + (columns.interleaved() ? i % 2 : i % 2 * 2);
+    return pack_limited(numbers[first], numbers[first + (columns.interleaved() ? 2 : 1)]);
+  };
+  return {word(0), word(1), word(2), word(3)};
+}
+
+constexpr uint32_t kNormLanes = 512, kMaxHeldEights = 4;
 
 class LaneProduct {
  public:
@@ -256,11 +270,67 @@ ir::Kernel halves_by_lane(const LaneColumns& columns, const DeviceCaps& caps) {
   k.when(i < count, [&] {
     const Value place = x_offset + token * width + column, exists = token < tokens;
     const ir::Vector low = x.load4_if(exists, place, 0.0F), high = x.load4_if(exists, place + 4U, 0.0F);
-    const auto word = [&](const ir::Vector& four, uint32_t at) {
-      return columns.interleaved() ? pack_limited(four[at], four[at + 2]) : pack_limited(four[2 * at], four[2 * at + 1]);
-    };
-    halves.store(i * 4U, {word(low, 0), word(low, 1), word(high, 0), word(high, 1)});
+    const std::vector<Value> words = halves_of(columns, {low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3]});
+    halves.store(i * 4U, {words[0], words[1], words[2], words[3]});
   });
+  return k.finish();
+}
+
+uint32_t norm_by_lane_held(int64_t columns, const DeviceCaps& caps) {
+  const int64_t eights = int64_t{8} * group_options(caps, kNormLanes).group_size, held = (columns + eights - 1) / eights;
+  return held <= kMaxHeldEights ? std::bit_ceil(static_cast<uint32_t>(held)) : 0;
+}
+
+ir::Kernel norm_by_lane(std::span<const LaneColumns> orders, uint32_t held, const DeviceCaps& caps) {
+  const ir::KernelOptions options = group_options(caps, kNormLanes);
+  std::string name = fmt::format("norm_by_lane_held{}", held);
+  for (const LaneColumns& order : orders) name += fmt::format("_{}", order.number());
+  KernelBuilder k(name + subgroup_suffix(options), options);
+  const Memory x = k.buffer("x", Element::f32), weight = k.buffer("weight", Element::f32);
+  std::vector<Memory> halves;
+  for (size_t i = 0; i < orders.size(); ++i) halves.push_back(k.output(i == 0 ? "halves" : fmt::format("halves_{}", i + 1), Element::u32));
+  const Value x_offset = k.parameter("x_offset", Type::u32), weight_offset = k.parameter("weight_offset", Type::u32);
+  const Value width = k.parameter("columns", Type::u32), tokens = k.parameter("tokens", Type::u32);
+  const Value epsilon = k.parameter("epsilon", Type::f32);
+  const Value token = k.group_id(0), exists = token < tokens;
+  using Eight = std::array<Value, 8>;
+  const auto eight = [](const Memory& memory, const Value& gate, const Value& place) {
+    const ir::Vector low = memory.load4_if(gate, place, 0.0F), high = memory.load4_if(gate, place + 4U, 0.0F);
+    return Eight{low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3]};
+  };
+  std::vector<Value> units, here;
+  for (uint32_t i = 0; i < held; ++i) {
+    units.push_back(k.local_id() + i * options.group_size);
+    here.push_back(units[i] < width / 8U);
+  }
+  const auto column_of = [&](const LaneColumns& order, const Value& unit) {
+    const uint32_t eights = 4 * order.quads();
+    return unit / eights * order.chunk() + order.first(unit % 4U, unit / 4U % order.quads());
+  };
+  const auto read = [&](const LaneColumns& order, uint32_t i) {
+    return eight(x, exists & here[i], x_offset + token * width + column_of(order, units[i]));
+  };
+  std::vector<Eight> kept;
+  Value squares = k.constant(0.0F);
+  for (uint32_t i = 0; i < held; ++i) {
+    kept.push_back(read(orders[0], i));
+    for (const Value& number : kept[i]) squares = squares + number * number;
+  }
+  GroupReduce group(k);
+  const Value scale = 1.0F / sqrt(group(ir::Reduce::add, squares) / cast(Type::f32, width) + epsilon);
+  for (size_t order = 0; order < orders.size(); ++order) {
+    for (uint32_t i = 0; i < held; ++i) {
+      k.when(here[i], [&] {
+        const Eight numbers = order == 0 ? kept[i] : read(orders[order], i);
+        const Eight factors = eight(weight, here[i], weight_offset + column_of(orders[order], units[i]));
+        Eight normed;
+        for (uint32_t j = 0; j < 8; ++j) normed[j] = numbers[j] * scale * factors[j];
+        const std::vector<Value> words = halves_of(orders[order], normed);
+        const Value vector = (token / kTileTokens * (width / 32U) + units[i] / 4U) * ir::kLaneTileLanes + token % kTileTokens * 4U + units[i] % 4U;
+        halves[order].store(vector * 4U, {words[0], words[1], words[2], words[3]});
+      });
+    }
+  }
   return k.finish();
 }
 

@@ -98,6 +98,13 @@ bool share_call(const Tensor& a, const Tensor& b) {
   return a.dtype() == b.dtype() || (by_kernel(a) && by_kernel(b));
 }
 
+// Whether tiles that lanes set multiply so many rows, which takes norm, biases and residual in.
+bool takes_lane_rows(const Tensor& x, const Tensor& weight, const LinearParams& params) {
+  const int64_t columns = x.shape().last(), rows = columns == 0 ? 0 : x.elements() / columns;
+  return !params.precise && !params.deterministic && weight.device().runtime().runs_kernels() &&
+         launchers::fuses_lane_rows(weight.dtype(), rows, columns, weight.device().caps());
+}
+
 // Whether the device's linear takes a norm, biases and a residual for so many rows. A kernel that norms by itself adds squares up in an
 // order of its own, so that one row alone would have other bits than beside others.
 bool fuses(OpId op, const Tensor& x, const Tensor& weight, const LinearParams& params) {
@@ -105,8 +112,9 @@ bool fuses(OpId op, const Tensor& x, const Tensor& weight, const LinearParams& p
   const int64_t rows = x.shape().last() == 0 ? 0 : x.elements() / x.shape().last();
   const bool one_order = !params.deterministic || !params.has_norm || !runtime.runs_kernels();
   switch (support(weight.device(), op, weight.dtype())) {
-    case Support::native: return one_order && rows <= runtime.fused_linear_rows();
-    case Support::kernel: return one_order && rows <= launchers::kFusedLinearRows;
+    // An override of a device that runs kernels leaves so few rows to them.
+    case Support::native: return one_order && (rows <= runtime.fused_linear_rows() || takes_lane_rows(x, weight, params));
+    case Support::kernel: return one_order && (rows <= launchers::kFusedLinearRows || takes_lane_rows(x, weight, params));
     case Support::reference: return true;
     case Support::none:
     case Support::cpu_fallback: break;
@@ -349,7 +357,9 @@ bool fuses_linear(const Tensor& x, std::span<const Tensor* const> weights, const
   // Where groups round all columns to bytes, each would multiply them by the norm first: a launch of its own costs less.
   const Device& device = weights[0]->device();
   const bool rounds = !params.precise && device.runtime().runs_kernels() && device.caps().int8_dot;
-  return !rounds || std::none_of(weights.begin(), weights.end(), [](const Tensor* weight) { return is_quantized(weight->dtype()); });
+  return !rounds || std::none_of(weights.begin(), weights.end(), [&](const Tensor* weight) {
+    return is_quantized(weight->dtype()) && !takes_lane_rows(x, *weight, params);
+  });
 }
 
 namespace {

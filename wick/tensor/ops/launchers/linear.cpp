@@ -27,10 +27,6 @@ bool is_laid_out_as(const Operand& a, const Operand& b) {
   return a.dtype == b.dtype && x.offset() == y.offset() && x.stride(0) == y.stride(0) && x.stride(1) == y.stride(1);
 }
 
-// Rows of activations for which tiles that lanes set multiply quantized weights: beyond, unpacking a weight for the device's own product
-// costs less (28,672 rows of q4_k on an H200: 158 and 167 us for 128 rows, 315 and 194 for 256).
-constexpr int64_t kMinLaneRows = 2, kMaxLaneRows = 128;
-
 constexpr int64_t kMaxHalvedElements = 128 << 20;  // of a weight that is kept twice
 
 int64_t weight_rows(const Operand& weight) { return weight.layout->shape()[0]; }
@@ -81,7 +77,7 @@ class LinearCall {
 
   // results[i] = x · weights[i]ᵀ, with as few launches as the device's limits allow.
   void multiply(Operands weights, Operands results, Extras extras) {
-    prepare(extras);
+    prepare(weights, extras);
     for (size_t first = 0; first < weights.size();) {
       size_t count = 1;
       while (first + count < weights.size() && share_launch(weights.subspan(first, count + 1))) ++count;
@@ -92,11 +88,14 @@ class LinearCall {
 
   // y = gate_of(x · gateᵀ, x · upᵀ)
   void multiply_gated(const Operand& gate, const Operand& up, const Operand& y, Extras extras) {
-    prepare(extras);
     const std::array<const Operand*, 2> weights{&gate, &up};
     const std::array<const Operand*, 1> results{&y};
-    const bool by_bytes = has_byte_product(gate) && has_byte_product(up);
-    if (!has_few_tokens() || by_bytes || is_laid_out_as(gate, up)) return multiply_together(weights, results, params_.gate, extras);
+    prepare(weights, extras);
+    const bool by_bytes = has_few_tokens() && has_byte_product(gate) && has_byte_product(up);
+    const bool by_blocks = !has_few_tokens() && extras.form().number() == 0;
+    const bool by_lanes = lane_group(weights, params_.gate, extras.form()) || lane_group(weights, {}, extras.form());
+    if (by_lanes || by_blocks || by_bytes || (has_few_tokens() && is_laid_out_as(gate, up)))
+      return multiply_together(weights, results, params_.gate, extras);
     // Parts of one weight, as of a fused projection: the kernel reads both at one offset.
     const int64_t count = x_.rows * weight_rows(gate);
     const std::unique_ptr<Buffer> memory = runtime_.allocate(static_cast<size_t>(count) * sizeof(float), Lifetime::transient);
@@ -113,10 +112,16 @@ class LinearCall {
   // The kernels of many tokens make their sums in another order, so a deterministic product has those of few.
   [[nodiscard]] bool has_few_tokens() const { return params_.deterministic || x_.rows <= kFusedLinearRows; }
 
-  // The norm goes into the kernel for single tokens whose columns it reads anyway; else x is normalized by a launch of its own.
-  void prepare(Extras& extras) {
-    WICK_ASSERT(has_few_tokens() || extras.form().number() == 0);
+  // The norm goes into the kernel for single tokens whose columns it reads anyway, or into the one that orders activations for lanes; else
+  // x is normalized by a launch of its own.
+  void prepare(Operands weights, const Extras& extras) {
     norm_ = extras.norm;
+    if (norm_ == nullptr) return;
+    for (const Operand* weight : weights) {
+      const auto order = kernels::LaneColumns::of(weight->dtype, access_of(*weight));
+      const auto is_same = [&](const kernels::LaneColumns& other) { return other.number() == order->number(); };
+      if (order && x_.columns % order->chunk() == 0 && std::none_of(orders_.begin(), orders_.end(), is_same)) orders_.push_back(*order);
+    }
   }
 
   // x as rms_norm leaves it, made once for all weights.
@@ -179,8 +184,11 @@ class LinearCall {
     if (const auto group = lane_group(weights, gate, extras.form())) return multiply_lanes(*group, weights, results, gate, extras);
     if (gate && multiply_pair_by_lanes(weights, *results[0], extras)) return;
     if (!has_few_tokens()) {
+      normalize();
       const Operand& y = *results[0];
-      return multiply_blocks(*weights[0], gate ? weights[1] : nullptr, *y.buffer, y.layout->offset());
+      multiply_blocks(*weights[0], gate ? weights[1] : nullptr, *y.buffer, y.layout->offset());
+      WICK_ASSERT(!gate || extras.biases.empty());
+      return add_extras(y, extras);
     }
     if (std::all_of(weights.begin(), weights.end(), [&](const Operand* weight) { return has_byte_product(*weight); })) {
       for (int64_t token = 0; token < x_.rows; token += kernels::kMaxByteTokens) multiply_bytes(weights, results, gate, extras, token);
@@ -190,21 +198,58 @@ class LinearCall {
     for (int64_t token = 0; token < x_.rows; token += kernels::kMaxMatvecTokens) multiply_few(weights, results, gate, extras, token);
   }
 
+  // y += bias + residual, where a product of many tokens does not take them in.
+  void add_extras(const Operand& y, const Extras& extras) {
+    const int64_t columns = y.layout->shape().last();
+    const Shape shape({x_.rows, columns});
+    const Layout result(shape, y.layout->offset());
+    const Operand sum{y.buffer, y.dtype, &result};
+    const auto add = [&](const Operand& term, const std::array<int64_t, 2>& strides) {
+      const Layout terms(shape, strides, term.layout->offset());
+      const std::array<Operand, 2> inputs{{sum, {term.buffer, term.dtype, &terms}}};
+      const BinaryParams params{BinaryKind::add};
+      binary({OpId::binary, &params, inputs, std::span(&sum, 1), &runtime_});
+    };
+    if (!extras.biases.empty()) add(*extras.biases[0], {0, 1});
+    if (extras.residual != nullptr) add(*extras.residual, {columns, 1});
+  }
+
+  [[nodiscard]] std::unique_ptr<Buffer> lane_halves(int64_t tiles) {
+    return runtime_.allocate(static_cast<size_t>(tiles * x_.columns) * 16, Lifetime::transient);
+  }
+
   // The activations in the order in which lanes read weights, made once for all weights of one order.
   void order_activations(const kernels::LaneColumns& columns, int64_t tiles) {
-    if (by_lane_ != nullptr && lane_order_ == columns.number()) return;
-    lane_order_ = columns.number();
-    const int64_t count = tiles * (x_.columns / columns.chunk()) * columns.quads() * ir::kLaneTileLanes;
-    by_lane_ = runtime_.allocate(static_cast<size_t>(count) * 4 * sizeof(uint32_t), Lifetime::transient);
+    if (by_lane_[columns.number()] != nullptr || norm_and_order(tiles)) return;
+    normalize();
+    by_lane_[columns.number()] = lane_halves(tiles);
+    const int64_t count = tiles * x_.columns;  // of four words
     const Program& program =
         runtime_.program({"halves_by_lane", {columns.number()}}, [&] { return kernels::halves_by_lane(columns, caps()); });
     launch(runtime_, program, kernels::groups_for(program.kernel(), static_cast<uint64_t>(count), caps()),
-           Arguments().buffer(*x_.buffer).buffer(*by_lane_).size(x_.offset).size(x_.columns).size(x_.rows).size(count));
+           Arguments().buffer(*x_.buffer).buffer(*by_lane_[columns.number()]).size(x_.offset).size(x_.columns).size(x_.rows).size(count));
   }
 
-  void multiply_lanes(const kernels::LaneGroup& group, Operands weights, Operands results, std::optional<GateKind> gate,
-                      const Extras& extras) {
-    normalize();
+  // The normalized activations in all orders of the call's weights by one launch, unless rows are too long for it or it has been.
+  [[nodiscard]] bool norm_and_order(int64_t tiles) {
+    if (norm_ == nullptr || norm_->layout->offset() % 4 != 0 || orders_.empty()) return false;
+    const uint32_t held = kernels::norm_by_lane_held(x_.columns, caps());
+    if (held == 0 || orders_.size() + 2 > caps().max_storage_buffers) return false;
+    ProgramKey key{"norm_by_lane", {held}};
+    Arguments arguments;
+    arguments.buffer(*x_.buffer).buffer(*norm_);
+    for (const kernels::LaneColumns& order : orders_) {
+      key.numbers[key.count++] = order.number();
+      by_lane_[order.number()] = lane_halves(tiles);
+      arguments.buffer(*by_lane_[order.number()]);
+    }
+    const Program& program = runtime_.program(key, [&] { return kernels::norm_by_lane(orders_, held, caps()); });
+    arguments.size(x_.offset).size(norm_->layout->offset()).size(x_.columns).size(x_.rows).number(params_.epsilon);
+    launch(runtime_, program, {static_cast<uint32_t>(tiles * 8), 1, 1}, arguments);
+    return true;
+  }
+
+  void multiply_lanes(const kernels::LaneGroup& group, Operands weights, Operands results, std::optional<GateKind> gate, Extras extras) {
     const LinearForm form = lane_form(weights, gate, extras.form());
     const kernels::LaneColumns columns = *kernels::LaneColumns::of(form.dtype, form.access);
     const int64_t blocks = (x_.rows + group.tokens() - 1) / group.tokens();
@@ -214,8 +259,9 @@ class LinearCall {
                                                 group.token_tiles, group.row_tiles, group.row_subgroups, group.depth_subgroups}},
                                               [&] { return kernels::linear_lanes(form, group); });
     Arguments arguments = weight_arguments(runtime_, weights);
-    arguments.buffer(*by_lane_);
-    append(arguments, extras);
+    arguments.buffer(*by_lane_[columns.number()]);
+    extras.norm = nullptr;
+    extras.append_to(arguments);
     for (const Operand* y : results) arguments.buffer(*y);
     arguments.size(x_.columns / columns.chunk()).size(x_.rows);
     int64_t groups = 0;
@@ -484,8 +530,9 @@ class LinearCall {
   bool precise_;
   Activations x_;
   const Operand* norm_ = nullptr;  // until x is normalized
-  std::unique_ptr<Buffer> normed_, bytes_, scales_, halves_, by_lane_;
-  uint32_t lane_order_ = 0;
+  std::vector<kernels::LaneColumns> orders_;  // in which lanes read the weights, where there is a norm
+  std::unique_ptr<Buffer> normed_, bytes_, scales_, halves_;
+  std::array<std::unique_ptr<Buffer>, kernels::LaneColumns::kOrders> by_lane_;
   int64_t token_words_ = 0;
 };
 
