@@ -480,8 +480,9 @@ KernelCase norm_by_lane_case(const DeviceCaps& caps) {
     for (std::size_t t = 0; t < tokens; ++t) {
       for (std::size_t unit = 0; unit < columns / 8; ++unit) {
         const std::size_t lane = unit % 4, quad = unit / 4;
-        const std::size_t first = order.interleaved() ? quad / 8 * 256 + (lane / 2 + quad % 8 / 4 * 2) * 64 + quad / 2 % 2 * 32 + lane % 2 * 16 + quad % 2 * 8
-                                                      : quad * 32 + lane * 8;
+        const std::size_t first =
+            order.interleaved() ? quad / 8 * 256 + (lane / 2 + quad % 8 / 4 * 2) * 64 + quad / 2 % 2 * 32 + lane % 2 * 16 + quad % 2 * 8
+                                : quad * 32 + lane * 8;
         const std::array<std::size_t, 8> places =
             order.interleaved() ? std::array<std::size_t, 8>{0, 2, 1, 3, 4, 6, 5, 7} : std::array<std::size_t, 8>{0, 1, 2, 3, 4, 5, 6, 7};
         for (std::size_t i = 0; i < 8; ++i) halves[(quad * 32 + t * 4 + lane) * 8 + i] = norm[t * columns + first + places[i]];

@@ -35,11 +35,11 @@ struct LaneGroup {
 // Grid: groups_for(count).
 [[nodiscard]] ir::Kernel halves_by_lane(const LaneColumns& columns, const DeviceCaps& caps);
 
-// rms_norm of rows of f32 as halves_by_lane leaves it, in each of those orders, which fit into the columns: a group has a row, of which each
-// lane keeps `held` times eight columns. Buffers x, weight, a result of u32 for each order. Parameters: x_offset and weight_offset
+// rms_norm of rows of f32 as halves_by_lane leaves it, in each of those orders, which fit into the columns: a group has a row, of which
+// each lane keeps `held` times eight columns. Buffers x, weight, a result of u32 for each order. Parameters: x_offset and weight_offset
 // (multiples of four), columns, tokens, epsilon. Grid: a group for each row of the tiles of eight tokens.
 [[nodiscard]] ir::Kernel norm_by_lane(std::span<const LaneColumns> orders, uint32_t held, const DeviceCaps& caps);
-// Of a row with that many columns; 0: too many.
+// The `held` for rows with that many columns; 0: too many.
 [[nodiscard]] uint32_t norm_by_lane_held(int64_t columns, const DeviceCaps& caps);
 
 // Buffers w (and its codebook, and "up" if gated, or the further weights), halves, the biases, the residual, y (and the further results) of

@@ -529,7 +529,7 @@ class LinearCall {
   const LinearParams& params_;
   bool precise_;
   Activations x_;
-  const Operand* norm_ = nullptr;  // until x is normalized
+  const Operand* norm_ = nullptr;             // until x is normalized
   std::vector<kernels::LaneColumns> orders_;  // in which lanes read the weights, where there is a norm
   std::unique_ptr<Buffer> normed_, bytes_, scales_, halves_;
   std::array<std::unique_ptr<Buffer>, kernels::LaneColumns::kOrders> by_lane_;
