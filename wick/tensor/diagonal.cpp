@@ -1,5 +1,6 @@
 // What the diagonals of matrices bound and hold: eye, tril, triu, diagonal, diag.
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <vector>
 
@@ -67,8 +68,12 @@ Tensor diagonal_of(const Tensor& x, const DiagonalParams& params) {
 
 // u8 [rows, columns]: 1 where the column is at or left of the row's diagonal element.
 Tensor lower_triangle(int64_t rows, int64_t columns, int64_t diagonal, const Device& device) {
-  const Tensor limit = Tensor::arange(static_cast<double>(diagonal), static_cast<double>(diagonal + rows), DType::i64, device);
-  return Tensor::arange(0, static_cast<double>(columns), DType::i64, device).le(limit.unsqueeze(1));
+  // Some devices have no i64; f32 holds whole numbers up to 2²⁴.
+  constexpr int64_t kWhole = int64_t{1} << 23U;
+  const DType dtype = std::max(rows, columns) <= kWhole ? DType::f32 : DType::i64;
+  const int64_t first = std::clamp(diagonal, -rows, columns);
+  const Tensor limit = Tensor::arange(static_cast<double>(first), static_cast<double>(first + rows), dtype, device);
+  return Tensor::arange(0, static_cast<double>(columns), dtype, device).le(limit.unsqueeze(1));
 }
 
 // The mask of tril is 1 on the diagonal, that of triu is 0 only below it.
