@@ -4,33 +4,15 @@
 #include <hwy/foreach_target.h>  // must come before highway.h
 #include <hwy/highway.h>
 
-#include "wick/backend/cpu/simd/math-inl.h"
 #include "wick/backend/cpu/simd/number_loops.h"
 #include "wick/backend/cpu/simd/select.h"
 #include "wick/backend/cpu/simd/simd_kernels.h"
+#include "wick/backend/cpu/simd/wide-inl.h"
 #include "wick/op/op.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace wick::cpu {
 namespace HWY_NAMESPACE {
-
-using Wide = hn::ScalableTag<double>;
-using WideVector = hn::Vec<Wide>;
-using Narrow = hn::Rebind<float, Wide>;
-
-// To f32; Highway's emulation stops at the largest finite number where f64 has more.
-HWY_INLINE hn::Vec<Narrow> narrowed(Narrow narrow, WideVector x) {
-  if constexpr (HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR) {
-    const Wide d;
-    HWY_ALIGN double wide[HWY_MAX_BYTES / sizeof(double)] = {};
-    HWY_ALIGN float lanes[HWY_MAX_BYTES / sizeof(double)] = {};
-    hn::Store(x, d, wide);
-    for (size_t i = 0; i < hn::Lanes(d); ++i) lanes[i] = static_cast<float>(wide[i]);
-    return hn::Load(narrow, lanes);
-  } else {
-    return hn::DemoteTo(narrow, x);
-  }
-}
 
 // |x|^a with the sign that powers of a negative x have: x's own where a is odd, NaN where a is not whole.
 struct ConstantPower {
@@ -56,19 +38,10 @@ void power_f32(const float* x, float* out, size_t n, double a, double /*b*/) {
     for (size_t i = 0; i < n; ++i) out[i] = static_cast<float>(power_of(static_cast<double>(x[i]), a));
     return;
   }
-  const Wide d;
-  const Narrow narrow;
-  const size_t lanes = hn::Lanes(d);
+  if (a == 2) return map_wide(x, out, n, [](Wide /*d*/, WideVector v) HWY_ATTR { return hn::Mul(v, v); });
+  if (a == 3) return map_wide(x, out, n, [](Wide /*d*/, WideVector v) HWY_ATTR { return hn::Mul(hn::Mul(v, v), v); });
   const ConstantPower power(a);
-  size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    hn::StoreU(narrowed(narrow, power(d, hn::PromoteTo(d, hn::LoadU(narrow, x + i)))), narrow, out + i);
-  }
-  if (i == n) return;
-  HWY_ALIGN float buffer[HWY_MAX_BYTES / sizeof(float)] = {};
-  for (size_t j = 0; j < n - i; ++j) buffer[j] = x[i + j];
-  hn::Store(narrowed(narrow, power(d, hn::PromoteTo(d, hn::Load(narrow, buffer)))), narrow, buffer);
-  for (size_t j = 0; j < n - i; ++j) out[i + j] = buffer[j];
+  map_wide(x, out, n, [&power](Wide d, WideVector v) HWY_ATTR { return power(d, v); });
 }
 
 void power_f64(const double* x, double* out, size_t n, double a, double /*b*/) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "wick/backend/cpu/simd/loop_ends-inl.h"
 #include "wick/backend/cpu/simd/number_loops.h"
 #include "wick/backend/cpu/simd/select.h"
 #include "wick/backend/cpu/simd/simd_kernels.h"
@@ -37,12 +38,17 @@ typename SumOf<T>::Type sum_of_block(const T* x, size_t n) {
     sum3 = hn::Add(sum3, hn::LoadU(d, x + i + 3 * lanes));
   }
   for (; i + lanes <= n; i += lanes) sum0 = hn::Add(sum0, hn::LoadU(d, x + i));
-  HWY_ALIGN T partial[HWY_MAX_BYTES / sizeof(T)];
-  hn::Store(hn::Add(hn::Add(sum0, sum1), hn::Add(sum2, sum3)), d, partial);
-  typename SumOf<T>::Type sum = 0;
-  for (size_t lane = 0; lane < lanes; ++lane) sum += static_cast<typename SumOf<T>::Type>(partial[lane]);
-  for (; i < n; ++i) sum += static_cast<typename SumOf<T>::Type>(x[i]);
-  return sum;
+  if constexpr (std::is_floating_point_v<T>) {
+    if (i < n) sum1 = hn::Add(sum1, load_part(x + i, n - i, T{0}));
+    return sum_of_lanes(d, hn::Add(hn::Add(sum0, sum1), hn::Add(sum2, sum3)));
+  } else {
+    HWY_ALIGN T partial[HWY_MAX_BYTES / sizeof(T)];
+    hn::Store(hn::Add(hn::Add(sum0, sum1), hn::Add(sum2, sum3)), d, partial);
+    uint64_t sum = 0;
+    for (size_t lane = 0; lane < lanes; ++lane) sum += static_cast<uint64_t>(partial[lane]);
+    for (; i < n; ++i) sum += static_cast<uint64_t>(x[i]);
+    return sum;
+  }
 }
 
 template <class T>
@@ -63,6 +69,11 @@ T extreme(const T* x, size_t n) {
   const hn::ScalableTag<T> d;
   const size_t lanes = hn::Lanes(d);
   const auto better = [](auto a, auto b) HWY_ATTR { return kSmallest ? hn::Min(a, b) : hn::Max(a, b); };
+  const auto take = [d](auto v, auto& nan) HWY_ATTR {
+    if constexpr (std::is_floating_point_v<T>) nan = hn::Or(nan, hn::IsNaN(v));
+    (void)d, (void)nan;
+    return v;
+  };
   size_t i = 0;
   T best = x[0];
   bool has_nan = false;
@@ -85,12 +96,20 @@ T extreme(const T* x, size_t n) {
         nan = hn::Or(nan, hn::Or(hn::Or(hn::IsNaN(a), hn::IsNaN(b)), hn::Or(hn::IsNaN(c), hn::IsNaN(e))));
       }
     }
-    if constexpr (std::is_floating_point_v<T>) has_nan = !hn::AllFalse(d, nan);
-    HWY_ALIGN T lane_best[HWY_MAX_BYTES / sizeof(T)] = {};
-    hn::Store(better(better(best0, best1), better(best2, best3)), d, lane_best);
-    best = lane_best[0];
-    for (size_t lane = 1; lane < lanes; ++lane)
-      best = (kSmallest ? lane_best[lane] < best : lane_best[lane] > best) ? lane_best[lane] : best;
+    auto joined = better(better(best0, best1), better(best2, best3));
+    for (; i + lanes <= n; i += lanes) joined = better(joined, take(hn::LoadU(d, x + i), nan));
+    if (i < n) joined = better(joined, take(hn::LoadU(d, x + n - lanes), nan));  // some elements once more, which changes nothing
+    i = n;
+    if constexpr (std::is_floating_point_v<T>) {
+      has_nan = !hn::AllFalse(d, nan);
+      best = hn::GetLane(kSmallest ? hn::MinOfLanes(d, joined) : hn::MaxOfLanes(d, joined));
+    } else {
+      HWY_ALIGN T lane_best[HWY_MAX_BYTES / sizeof(T)] = {};
+      hn::Store(joined, d, lane_best);
+      best = lane_best[0];
+      for (size_t lane = 1; lane < lanes; ++lane)
+        best = (kSmallest ? lane_best[lane] < best : lane_best[lane] > best) ? lane_best[lane] : best;
+    }
   }
   for (size_t at = 0; has_nan; ++at) {
     if (is_nan(x[at])) return x[at];

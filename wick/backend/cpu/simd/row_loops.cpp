@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "wick/backend/cpu/simd/loop_ends-inl.h"
 #include "wick/backend/cpu/simd/math-inl.h"
 #include "wick/backend/cpu/simd/row_loops.h"
 #include "wick/backend/cpu/simd/select.h"
@@ -19,35 +20,9 @@ template <class T>
 using Tag = hn::ScalableTag<T>;
 template <class T>
 using Vector = hn::Vec<Tag<T>>;
-template <class T>
-constexpr size_t kMaxLanes = HWY_MAX_BYTES / sizeof(T);
 
 // So many elements are summed in vectors; their lanes are then added in f64.
 constexpr size_t kBlock = 1024;
-
-template <class T>
-double sum_of_lanes(Vector<T> v) {
-  HWY_ALIGN T lanes[kMaxLanes<T>] = {};
-  hn::Store(v, Tag<T>(), lanes);
-  double sum = 0;
-  for (size_t i = 0; i < hn::Lanes(Tag<T>()); ++i) sum += static_cast<double>(lanes[i]);
-  return sum;
-}
-
-// The last n < lanes elements, in a vector filled up with `rest`.
-template <class T>
-Vector<T> load_part(const T* x, size_t n, T rest) {
-  HWY_ALIGN T lanes[kMaxLanes<T>] = {};
-  for (size_t i = 0; i < hn::Lanes(Tag<T>()); ++i) lanes[i] = i < n ? x[i] : rest;
-  return hn::Load(Tag<T>(), lanes);
-}
-
-template <class T>
-void store_part(Vector<T> v, T* out, size_t n) {
-  HWY_ALIGN T lanes[kMaxLanes<T>] = {};
-  hn::Store(v, Tag<T>(), lanes);
-  for (size_t i = 0; i < n; ++i) out[i] = lanes[i];
-}
 
 template <class T, bool kStore>
 double exp_and_sum_of(const T* x, T shift, T* out, size_t n) {
@@ -75,16 +50,13 @@ double exp_and_sum_of(const T* x, T shift, T* out, size_t n) {
       if constexpr (kStore) hn::StoreU(a, d, out + i);
       sum0 = hn::Add(sum0, a);
     }
-    total += sum_of_lanes<T>(hn::Add(sum0, sum1));
+    total += sum_of_lanes(d, hn::Add(sum0, sum1));
   }
   if (i == n) return total;
   const T nothing = -std::numeric_limits<T>::infinity();
   const auto last = exponential_below(d, hn::Sub(load_part(x + i, n - i, nothing), offset));
   if constexpr (kStore) store_part(last, out + i, n - i);
-  HWY_ALIGN T values[kMaxLanes<T>] = {};
-  hn::Store(last, d, values);
-  for (size_t j = 0; j < n - i; ++j) total += static_cast<double>(values[j]);
-  return total;
+  return total + sum_of_lanes(d, last);  // e^-∞ is 0
 }
 
 template <class T>
@@ -99,7 +71,7 @@ void scale(const T* x, T factor, T* out, size_t n) {
   const auto f = hn::Set(d, factor);
   size_t i = 0;
   for (; i + lanes <= n; i += lanes) hn::StoreU(hn::Mul(hn::LoadU(d, x + i), f), d, out + i);
-  for (; i < n; ++i) out[i] = x[i] * factor;
+  if (i < n) store_part(hn::Mul(load_part(x + i, n - i, T{0}), f), out + i, n - i);
 }
 
 template <class T>
@@ -110,7 +82,7 @@ void subtract(const T* x, T first, T second, T* out, size_t n) {
   const auto b = hn::Set(d, second);
   size_t i = 0;
   for (; i + lanes <= n; i += lanes) hn::StoreU(hn::Sub(hn::Sub(hn::LoadU(d, x + i), a), b), d, out + i);
-  for (; i < n; ++i) out[i] = (x[i] - first) - second;
+  if (i < n) store_part(hn::Sub(hn::Sub(load_part(x + i, n - i, T{0}), a), b), out + i, n - i);
 }
 
 template <class T>
@@ -134,7 +106,7 @@ double sum_of_squares(const T* x, T shift, size_t n) {
       const auto a = hn::Sub(hn::LoadU(d, x + i), offset);
       sum0 = hn::MulAdd(a, a, sum0);
     }
-    total += sum_of_lanes<T>(hn::Add(sum0, sum1));
+    total += sum_of_lanes(d, hn::Add(sum0, sum1));
   }
   for (; i < n; ++i) total += static_cast<double>(x[i] - shift) * static_cast<double>(x[i] - shift);
   return total;

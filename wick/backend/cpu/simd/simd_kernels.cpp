@@ -19,6 +19,7 @@ SimdKernels build(InstructionSet set) {
   fill_integer_loops(kernels);
   fill_interleave_kernels(kernels);
   fill_library_loops(kernels);
+  fill_wide_loops(kernels);
   fill_number_conversions(kernels);
   fill_panel_kernels(kernels);
   fill_peak_kernels(kernels);

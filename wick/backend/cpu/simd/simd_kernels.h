@@ -129,6 +129,7 @@ void fill_number_conversions(SimdKernels& kernels);
 void fill_panel_kernels(SimdKernels& kernels);
 void fill_peak_kernels(SimdKernels& kernels);
 void fill_pow_loops(SimdKernels& kernels);
+void fill_wide_loops(SimdKernels& kernels);
 void fill_product_kernels(SimdKernels& kernels);
 void fill_quantize_kernels(SimdKernels& kernels);
 void fill_random_kernels(SimdKernels& kernels);
