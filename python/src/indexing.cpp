@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "array.h"
+#include "wick/tensor/ops/masked.h"
 
 namespace wick_python {
 namespace {
@@ -186,7 +187,7 @@ class IndexReader {
       ++dim_;
       return;
     }
-    const Tensor places = mask.nonzero().to_dtype(DType::i64);
+    const Tensor places = wick::nonzero(mask, DType::i64);
     for (int d = 0; d < mask.rank(); ++d) {
       note_array(dim_, places.get_on_dim(1, d));
       ++dim_;
@@ -259,11 +260,21 @@ Tensor in_numpy_order(const Tensor& result, const Selection& selection, int chos
   return result.permute(order);
 }
 
+// Whether a mask has the first dimensions of a tensor, so that it alone is the index.
+bool is_mask_of(const Tensor& mask, const Tensor& x) {
+  return mask.rank() >= 1 && mask.rank() <= x.rank() && mask.device().kind() == x.device().kind() &&
+         std::equal(mask.dims().begin(), mask.dims().end(), x.dims().begin());
+}
+
 Array get_item(const Array& self, nb::handle index) {
   if (PyLong_CheckExact(index.ptr()) && self.t.rank() > 0) {
     const int64_t place = place_of(index);
     const int64_t extent = self.t.shape()[0];
     if (place >= -extent && place < extent) return {self.t.get(place < 0 ? place + extent : place), self.boolean};
+  }
+  if (nb::isinstance<Array>(index)) {
+    const Array& mask = nb::cast<const Array&>(index);
+    if (mask.boolean && is_mask_of(mask.t, self.t)) return unlocked([&] { return Array{self.t.boolean_mask(mask.t), self.boolean}; });
   }
   const Selection selection = IndexReader(self.t, index).take();
   if (selection.arrays.empty()) return {selection.view, self.boolean};

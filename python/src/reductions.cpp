@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "array.h"
+#include "wick/tensor/ops/masked.h"
 #include "wick/tensor/ops/reduce.h"
 
 namespace wick_python {
@@ -234,15 +235,24 @@ void bind_order(nb::class_<Array>& tensor) {
           nb::arg("k"), nb::arg("dim") = -1, nb::arg("largest") = true,
           nb::sig("def topk(self, k: int, dim: int = -1, largest: bool = True) -> ValuesAndIndices"), "The k largest, in order.")
       .def(
-          "median", [](const Array& self, int dim) { return values_and_indices(self, [&] { return self.t.median(dim); }); },
-          nb::arg("dim") = -1, nb::sig("def median(self, dim: int = -1) -> ValuesAndIndices"), "The smaller of the two in the middle.")
+          "median", [](const Array& self) { return unlocked([&] { return Array{self.t.median_all(), self.boolean}; }); },
+          "Of all elements: the smaller of the two in the middle.")
+      .def(
+          "median",
+          [](const Array& self, int dim, bool keepdim) {
+            return values_and_indices(self, [&] {
+              const auto [values, indices] = self.t.median(dim);
+              return keepdim ? std::pair(values.unsqueeze(dim), indices.unsqueeze(dim)) : std::pair(values, indices);
+            });
+          },
+          nb::arg("dim"), nb::arg("keepdim") = false, nb::sig("def median(self, dim: int, keepdim: bool = False) -> ValuesAndIndices"))
       .def(
           "unique", [](const Array& self) { return unlocked([&] { return Array{self.t.unique(), self.boolean}; }); },
           "The different elements, in ascending order.")
       .def("unique_with_counts",
            [](const Array& self) { return unlocked([&] { return pair_of(self.t.unique_with_counts(), self.boolean); }); })
       .def(
-          "nonzero", [](const Array& self) { return unlocked([&] { return Array{self.t.nonzero().to_dtype(DType::i64)}; }); },
+          "nonzero", [](const Array& self) { return unlocked([&] { return Array{wick::nonzero(self.t, DType::i64)}; }); },
           "[n, rank] i64: where the elements are that are not 0.");
 }
 

@@ -25,6 +25,11 @@ Tensor GradientContext::input(size_t index) const {
   return node_.restore(saved, track_ ? saved.node : nullptr, "an operand");
 }
 
+Tensor GradientContext::variable(size_t index) const {
+  const TapeNode::Saved& saved = node_.inputs_[index];
+  return node_.restore(saved, saved.node, "an operand");
+}
+
 Tensor GradientContext::output() const { return node_.restore(node_.output_, track_ ? node_.shared_from_this() : nullptr, "the result"); }
 
 const Shape& GradientContext::input_shape(size_t index) const noexcept { return node_.inputs_[index].layout.shape(); }
@@ -83,6 +88,14 @@ std::vector<std::shared_ptr<const TapeNode>> TapeNode::input_nodes() const {
     if (saved.node != nullptr) nodes.push_back(saved.node);
   }
   return nodes;
+}
+
+std::vector<Tensor> TapeNode::input_variables() const {
+  std::vector<Tensor> variables;
+  for (const Saved& saved : inputs_) {
+    if (saved.node != nullptr && saved.node->is_leaf()) variables.emplace_back(saved.storage, saved.layout, saved.node);
+  }
+  return variables;
 }
 
 TapeNode::Saved TapeNode::save(const Tensor& tensor) {

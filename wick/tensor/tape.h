@@ -31,6 +31,8 @@ class GradientContext {
   // An operand, and the result, as they were. Errors: invalid_argument where they have been written to since.
   [[nodiscard]] Tensor input(size_t index) const;
   [[nodiscard]] Tensor output() const;
+  // An operand with its place on the tape, whether or not the gradient is tracked.
+  [[nodiscard]] Tensor variable(size_t index) const;
   [[nodiscard]] const Shape& input_shape(size_t index) const noexcept;
   [[nodiscard]] DType input_dtype(size_t index) const noexcept;
   [[nodiscard]] size_t inputs() const noexcept;
@@ -78,6 +80,8 @@ class TapeNode : public std::enable_shared_from_this<TapeNode> {
   [[nodiscard]] bool is_leaf() const noexcept { return gradient_ == nullptr && !custom_; }
   // Those of its operands that are tracked.
   [[nodiscard]] std::vector<std::shared_ptr<const TapeNode>> input_nodes() const;
+  // Those of its operands that are variables.
+  [[nodiscard]] std::vector<Tensor> input_variables() const;
 
  private:
   friend class GradientContext;

@@ -9,6 +9,7 @@
 #include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/dispatch.h"
 #include "wick/tensor/ops/index_ids.h"
+#include "wick/tensor/ops/selection.h"
 
 namespace wick {
 namespace {
@@ -55,6 +56,47 @@ std::pair<Tensor, Tensor> ordered_along(std::string_view name, const Tensor& x, 
   return {values.transpose(axis, -1).contiguous(), indices.transpose(axis, -1).contiguous()};
 }
 
+// The dtype in which the CPU finds the k-th of a row without ordering the rest: one with the same order; u8 where there is none.
+DType selection_dtype(const Tensor& x) {
+  if (!x.device().is_cpu() || x.device().runtime().is_recording()) return DType::u8;
+  switch (x.dtype()) {
+    case DType::f8e4m3:
+    case DType::f16:
+    case DType::bf16:
+    case DType::f32: return DType::f32;
+    case DType::u8:
+    case DType::i8:
+    case DType::i16:
+    case DType::i32: return DType::i32;
+    case DType::u32: return DType::u32;
+    default: return DType::u8;
+  }
+}
+
+// Where the k-th smallest along the dimension is, which stays with extent 1; NaN comes before all others.
+Tensor kth_place(std::string_view name, const Tensor& x, int axis, int64_t k, DType dtype) {
+  const Tensor rows = x.detach().transpose(axis, -1).to_dtype(dtype).contiguous();
+  const Shape shape = with_extent(rows.shape(), rows.rank() - 1, 1);
+  const Tensor places = make_result(name, shape, DType::u32, x.device());
+  if (places.elements() == 0) return places.transpose(axis, -1);
+  const auto find = [&]<class T>(T) {
+    const auto* values = reinterpret_cast<const T*>(rows.storage()->buffer().host_data()) + rows.layout().offset();
+    auto* to = reinterpret_cast<uint32_t*>(places.storage()->buffer().host_data()) + places.layout().offset();
+    write_kth_places(std::span(values, static_cast<size_t>(rows.elements())), rows.shape().last(), k, to);
+  };
+  dtype == DType::f32 ? find(float{}) : dtype == DType::i32 ? find(int32_t{}) : find(uint32_t{});
+  return places.transpose(axis, -1).contiguous();
+}
+
+// The same by the whole order.
+Tensor kth_place_by_order(std::string_view name, const Tensor& x, int axis, int64_t k) {
+  const Tensor order = ordered_along(name, x.detach(), axis, false, x.shape()[axis]).second;
+  const Tensor chosen = order.narrow(axis, k, 1);
+  if (!is_float(x.dtype())) return chosen.contiguous();
+  const Tensor missing = x.detach().isnan();
+  return missing.max_keepdim(axis).where_cond(missing.argmax_keepdim(axis), chosen).contiguous();
+}
+
 }  // namespace
 
 const OpRule rules::sort = {
@@ -99,13 +141,14 @@ std::pair<Tensor, Tensor> Tensor::median(int dim) const {
   const int axis = resolve_dim("median", dim, shape());
   const int64_t count = shape()[axis];
   if (count == 0) fail(ErrorCode::shape_mismatch, "median: {} has no elements in dimension {}", describe(), dim);
-  const Tensor order = ordered_along("median", detach(), axis, false, count).second;
-  Tensor chosen = order.narrow(axis, (count - 1) / 2, 1);
-  if (is_float(dtype())) {
-    const Tensor missing = detach().isnan();
-    chosen = missing.max_keepdim(axis).where_cond(missing.argmax_keepdim(axis), chosen);
+  check_dtype(OpId::sort, "median", *this);
+  if (count > std::numeric_limits<uint32_t>::max()) {
+    fail(ErrorCode::unsupported, "median: dimension {} of {} is too long for indices of u32", dim, describe());
   }
-  chosen = chosen.contiguous();
+  const DType dtype_of_rows = selection_dtype(*this);
+  const int64_t middle = (count - 1) / 2;
+  const Tensor chosen = dtype_of_rows == DType::u8 ? kth_place_by_order("median", *this, axis, middle)
+                                                   : kth_place("median", *this, axis, middle, dtype_of_rows);
   return {gather(chosen, axis).squeeze(axis), chosen.squeeze(axis)};
 }
 
