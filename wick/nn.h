@@ -29,4 +29,5 @@
 #include "wick/nn/tensor_source.h"
 #include "wick/nn/var_builder.h"
 #include "wick/nn/var_map.h"
+#include "wick/tensor/checkpoint.h"
 #include "wick/tensor/indexer.h"

@@ -1,5 +1,9 @@
-// Decompositions of matrices, on the host in f64: what wick.array_api.linalg is made of. Each takes f64 [..., m, n].
+// Decompositions of matrices, on the host in f64: what wick.array_api.linalg is made of. Each takes f64 [..., m, n]. eigh and svd are
+// LAPACK's where a library was found (lapack.h).
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +14,7 @@
 #include <vector>
 
 #include "array.h"
+#include "lapack.h"
 
 namespace wick_python {
 namespace {
@@ -382,6 +387,13 @@ std::tuple<Array, Array> eigh(const Array& x) {
   std::vector<double> numbers, vectors;
   for (int64_t index = 0; index < stack.count(); ++index) {
     Matrix a = stack.at(index);
+    if (lapack::is_open()) {
+      std::vector<double> values(static_cast<size_t>(a.rows));
+      if (!lapack::eigh(a.rows, a.values, values)) throw nb::value_error("eigh: LAPACK's iteration did not converge");
+      numbers.insert(numbers.end(), values.begin(), values.end());
+      append(vectors, a.transposed());
+      continue;
+    }
     const double scale = a.largest();
     if (scale > 0) {
       for (double& value : a.values) value /= scale;
@@ -404,7 +416,22 @@ std::tuple<Array, Array, Array> svd(const Array& x, bool full) {
   const int64_t inner = std::min(stack.rows(), stack.columns());
   std::vector<double> left, sizes, right;
   for (int64_t index = 0; index < stack.count(); ++index) {
-    const Matrix a = stack.at(index);
+    Matrix a = stack.at(index);
+    if (lapack::is_open()) {
+      Matrix u(a.rows, full ? a.rows : inner), vh(full ? a.columns : inner, a.columns);
+      std::vector<double> s(static_cast<size_t>(inner));
+      if (inner == 0) {  // LAPACK leaves them as they are
+        u = Matrix::identity(a.rows).left(u.columns);
+        vh = Matrix::identity(a.columns).left(vh.rows).transposed();
+      }
+      if (!lapack::svd(a.rows, a.columns, full, a.values, u.values, s, vh.values)) {
+        throw nb::value_error("svd: LAPACK's iteration did not converge");
+      }
+      append(left, u);
+      append(right, vh);
+      sizes.insert(sizes.end(), s.begin(), s.end());
+      continue;
+    }
     const Singular made = decompose_tall(wide ? a.transposed() : a, full);
     append(left, wide ? made.v : made.u);
     append(right, (wide ? made.u : made.v).transposed());
@@ -417,6 +444,7 @@ std::tuple<Array, Array, Array> svd(const Array& x, bool full) {
 }  // namespace
 
 void bind_linalg(nb::module_& module) {
+  module.def("_open_lapack", &lapack::open, nb::arg("names"));
   module.def("_cholesky", [](const Array& x) { return unlocked([&] { return cholesky(x); }); }, nb::arg("x"));
   module.def("_solve", [](const Array& x, const Array& b) { return unlocked([&] { return solve(x, b); }); }, nb::arg("x"), nb::arg("b"));
   module.def("_determinant", [](const Array& x) { return unlocked([&] { return determinant(x); }); }, nb::arg("x"));

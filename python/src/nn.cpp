@@ -12,6 +12,7 @@
 #include "array.h"
 #include "gradients.h"
 #include "wick/nn.h"
+#include "wick/tensor/checkpoint.h"
 
 namespace wick_python {
 namespace {
@@ -138,6 +139,25 @@ Array batch_norm(const Array& x, const Variable& mean, const Variable& variance,
   });
 }
 
+// The function stays alive for backward, which may drop it on a thread that does not hold the GIL.
+Array checkpoint(const nb::callable& function, const std::vector<Array>& inputs) {
+  const std::shared_ptr<nb::callable> held(new nb::callable(function), [](nb::callable* object) {
+    const nb::gil_scoped_acquire gil;
+    delete object;
+  });
+  const auto run = [held](std::span<const Tensor> tensors) {
+    const nb::gil_scoped_acquire gil;
+    nb::list arguments;
+    for (const Tensor& x : tensors) arguments.append(nb::cast(Array{x}));
+    const nb::object made = (*held)(*nb::tuple(arguments));
+    if (!nb::isinstance<Array>(made)) throw nb::type_error("checkpoint: the function must return one tensor");
+    return nb::cast<const Array&>(made).t;
+  };
+  std::vector<Tensor> tensors;
+  for (const Array& x : inputs) tensors.push_back(x.t);
+  return unlocked([&] { return Array{wick::checkpoint(run, tensors)}; });
+}
+
 // The new weights and the momentum, if there is one.
 std::pair<Array, std::optional<Array>> sgd_step(const Array& weights, const Array& gradient, const std::optional<Array>& kept, double lr,
                                                 double momentum, double dampening, double weight_decay, bool nesterov) {
@@ -172,6 +192,7 @@ void bind_nn(nb::module_& module) {
   functional.def("batch_norm", &batch_norm, nb::arg("x"), nb::arg("running_mean"), nb::arg("running_var"), nb::arg("weight") = nb::none(),
                  nb::arg("bias") = nb::none(), nb::kw_only(), nb::arg("training") = false, nb::arg("momentum") = 0.1,
                  nb::arg("eps") = 1e-5);
+  functional.def("checkpoint", &checkpoint, nb::arg("function"), nb::arg("inputs"));
   functional.def("sgd_step", &sgd_step, nb::arg("weights"), nb::arg("gradient"), nb::arg("kept").none(), nb::arg("lr"), nb::arg("momentum"),
                  nb::arg("dampening"), nb::arg("weight_decay"), nb::arg("nesterov"));
   functional.def("adam_step", &adam_step, nb::arg("weights"), nb::arg("gradient"), nb::arg("mean").none(), nb::arg("square").none(),

@@ -8,12 +8,12 @@ from typing import Any
 
 from ._wick import Tensor
 from .array_api import linalg as _standard
-from .array_api.linalg import cholesky, det, eigh, eigvalsh, inv, matmul, matrix_power, matrix_rank, pinv, qr, slogdet, solve, svd, svdvals
+from .array_api.linalg import cholesky, det, eigh, eigvalsh, inv, lapack, matmul, matrix_power, matrix_rank, pinv, qr, slogdet, solve, svd, svdvals
 from .composed import cross
 from .functions import vander
 
-__all__ = ["cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "lstsq", "matmul", "matrix_norm", "matrix_power", "matrix_rank",
-           "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "vander", "vecdot", "vector_norm"]
+__all__ = ["cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "lapack", "lstsq", "matmul", "matrix_norm", "matrix_power",
+           "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "vander", "vecdot", "vector_norm"]
 
 Dims = int | Sequence[int] | None
 

@@ -25,11 +25,13 @@ class Optimizer:
     """Moves variables against their gradients.
 
     params: variables, or groups of them with settings of their own, as in PyTorch: [{"params": biases, "weight_decay": 0}, …].
+    master_weights: of variables in bf16 and other narrow floats the optimizer keeps the weights in f32, moves those and rounds them into the
+    variables, so that small steps are not lost; what else it keeps of them is f32, too.
     A subclass defines _moved.
     """
 
-    def __init__(self, params: Parameters, **defaults: Any) -> None:
-        self.defaults = defaults
+    def __init__(self, params: Parameters, *, master_weights: bool = False, **defaults: Any) -> None:
+        self.defaults = {**defaults, "master_weights": master_weights}
         self.param_groups: list[Group] = []
         # What is kept of each variable, in the order of the groups.
         self.state: list[dict[str, Tensor]] = []
@@ -96,8 +98,20 @@ class Optimizer:
             for group in self.param_groups:
                 for variable, state in zip(group["params"], states):
                     gradient = variable.grad if gradients is None else gradients.get(variable)
-                    if gradient is not None:
+                    if gradient is None:
+                        continue
+                    if _has_master(variable, group):
+                        self._move_master(variable, gradient.detach(), state, group)
+                    else:
                         variable.set(self._moved(variable.detach(), gradient.detach(), state, group))
+
+    def _move_master(self, variable: Var, gradient: Tensor, state: dict[str, Tensor], group: Group) -> None:
+        x, master = variable.detach(), state.get("master")
+        exact = x.to(_wick.float32)
+        if master is not None:  # a variable that was set since the last step counts as it is
+            exact = (master.to(x.dtype) == x).where(master, exact)
+        state["master"] = self._moved(exact, gradient.to(_wick.float32), state, group)
+        variable.set(state["master"].to(x.dtype))
 
     def _moved(self, x: Tensor, gradient: Tensor, state: dict[str, Tensor], group: Group) -> Tensor:
         """The values of a variable after a step; what is kept of it is updated in state."""
@@ -127,8 +141,11 @@ class Optimizer:
             for key in ("amsgrad", "maximize"):
                 if group.get(key):
                     raise ValueError(f"load_state_dict: {key} is not supported")
+        changed = [{**group, **{key: new[key] for key in self.defaults if key in new}} for group, new in zip(self.param_groups, groups)]
+        for group in changed:
+            self._check(group)
         made: list[dict[str, Tensor]] = []
-        for index, variable in enumerate(self.variables):
+        for index, (variable, exact) in enumerate((v, _has_master(v, group)) for group in changed for v in group["params"]):
             kept = {}
             for name, value in states.get(index, {}).items():
                 if value is None:
@@ -136,23 +153,26 @@ class Optimizer:
                 tensor = _wick.tensor(value) if not isinstance(value, Tensor) else value.detach()
                 if tensor.ndim and tensor.shape != variable.shape:
                     raise ValueError(f"load_state_dict: {name} of variable {index} is {tensor.shape}, the variable {variable.shape}")
-                kept[name] = (tensor.to(dtype=variable.dtype, device=variable.device) if tensor.ndim == variable.ndim != 0 else tensor).clone()
+                dtype = _wick.float32 if exact else variable.dtype
+                kept[name] = (tensor.to(dtype=dtype, device=variable.device) if tensor.ndim == variable.ndim != 0 else tensor).clone()
             made.append(kept)
-        changed = [{**group, **{key: new[key] for key in self.defaults if key in new}} for group, new in zip(self.param_groups, groups)]
-        for group in changed:
-            self._check(group)
         with self._busy:
             for group, new in zip(self.param_groups, changed):
                 group.update(new)
             self.state = made
 
 
+def _has_master(variable: Var, group: Group) -> bool:
+    return bool(group["master_weights"]) and variable.dtype in (_wick.float16, _wick.bfloat16, _wick.float8_e4m3fn)
+
+
 class SGD(Optimizer):
     """Gradient descent."""
 
     def __init__(self, params: Parameters, lr: float = 1e-2, momentum: float = 0, dampening: float = 0, weight_decay: float = 0,
-                 nesterov: bool = False) -> None:
-        super().__init__(params, lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov)
+                 nesterov: bool = False, *, master_weights: bool = False) -> None:
+        super().__init__(params, lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov,
+                         master_weights=master_weights)
 
     def _check(self, group: Group) -> None:
         super()._check(group)
@@ -195,8 +215,8 @@ class Adam(_Counting):
     _decoupled = False
 
     def __init__(self, params: Parameters, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-                 weight_decay: float = 0) -> None:
-        super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay)
+                 weight_decay: float = 0, *, master_weights: bool = False) -> None:
+        super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, master_weights=master_weights)
 
     def _moved(self, x: Tensor, gradient: Tensor, state: dict[str, Tensor], group: Group) -> Tensor:
         step = self._next_step(state)
@@ -211,16 +231,17 @@ class AdamW(Adam):
     _decoupled = True
 
     def __init__(self, params: Parameters, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-                 weight_decay: float = 1e-2) -> None:
-        super().__init__(params, lr, betas, eps, weight_decay)
+                 weight_decay: float = 1e-2, *, master_weights: bool = False) -> None:
+        super().__init__(params, lr, betas, eps, weight_decay, master_weights=master_weights)
 
 
 class Adagrad(_Counting):
     """Duchi et al. 2011."""
 
     def __init__(self, params: Parameters, lr: float = 1e-2, lr_decay: float = 0, weight_decay: float = 0, initial_accumulator_value: float = 0,
-                 eps: float = 1e-10) -> None:
-        super().__init__(params, lr=lr, lr_decay=lr_decay, weight_decay=weight_decay, initial_accumulator_value=initial_accumulator_value, eps=eps)
+                 eps: float = 1e-10, *, master_weights: bool = False) -> None:
+        super().__init__(params, lr=lr, lr_decay=lr_decay, weight_decay=weight_decay, initial_accumulator_value=initial_accumulator_value, eps=eps,
+                         master_weights=master_weights)
 
     def _moved(self, x: Tensor, gradient: Tensor, state: dict[str, Tensor], group: Group) -> Tensor:
         gradient, step = self._decayed(x, gradient, group), self._next_step(state)
@@ -233,8 +254,9 @@ class Adagrad(_Counting):
 class Adadelta(_Counting):
     """Zeiler 2012."""
 
-    def __init__(self, params: Parameters, lr: float = 1.0, rho: float = 0.9, eps: float = 1e-6, weight_decay: float = 0) -> None:
-        super().__init__(params, lr=lr, rho=rho, eps=eps, weight_decay=weight_decay)
+    def __init__(self, params: Parameters, lr: float = 1.0, rho: float = 0.9, eps: float = 1e-6, weight_decay: float = 0, *,
+                 master_weights: bool = False) -> None:
+        super().__init__(params, lr=lr, rho=rho, eps=eps, weight_decay=weight_decay, master_weights=master_weights)
 
     def _moved(self, x: Tensor, gradient: Tensor, state: dict[str, Tensor], group: Group) -> Tensor:
         gradient, _ = self._decayed(x, gradient, group), self._next_step(state)
@@ -250,8 +272,8 @@ class Adamax(_Counting):
     """Adam by the largest gradient instead of the mean square (Kingma & Ba 2015)."""
 
     def __init__(self, params: Parameters, lr: float = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-                 weight_decay: float = 0) -> None:
-        super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay)
+                 weight_decay: float = 0, *, master_weights: bool = False) -> None:
+        super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, master_weights=master_weights)
 
     def _moved(self, x: Tensor, gradient: Tensor, state: dict[str, Tensor], group: Group) -> Tensor:
         gradient, step = self._decayed(x, gradient, group), self._next_step(state)
@@ -266,8 +288,8 @@ class NAdam(_Counting):
     """Adam with Nesterov's momentum (Dozat 2016)."""
 
     def __init__(self, params: Parameters, lr: float = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-                 weight_decay: float = 0, momentum_decay: float = 4e-3) -> None:
-        super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, momentum_decay=momentum_decay)
+                 weight_decay: float = 0, momentum_decay: float = 4e-3, *, master_weights: bool = False) -> None:
+        super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, momentum_decay=momentum_decay, master_weights=master_weights)
 
     def _moved(self, x: Tensor, gradient: Tensor, state: dict[str, Tensor], group: Group) -> Tensor:
         gradient, step = self._decayed(x, gradient, group), self._next_step(state)
@@ -287,8 +309,8 @@ class RAdam(_Counting):
     """Adam whose first steps have no adaptive rate (Liu et al. 2020)."""
 
     def __init__(self, params: Parameters, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-                 weight_decay: float = 0) -> None:
-        super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay)
+                 weight_decay: float = 0, *, master_weights: bool = False) -> None:
+        super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, master_weights=master_weights)
 
     def _moved(self, x: Tensor, gradient: Tensor, state: dict[str, Tensor], group: Group) -> Tensor:
         gradient, step = self._decayed(x, gradient, group), self._next_step(state)
@@ -310,8 +332,9 @@ class RMSprop(Optimizer):
     """Gradients divided by the root of their running mean square (Hinton 2012), as PyTorch defines it."""
 
     def __init__(self, params: Parameters, lr: float = 1e-2, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0,
-                 momentum: float = 0, centered: bool = False) -> None:
-        super().__init__(params, lr=lr, alpha=alpha, eps=eps, weight_decay=weight_decay, momentum=momentum, centered=centered)
+                 momentum: float = 0, centered: bool = False, *, master_weights: bool = False) -> None:
+        super().__init__(params, lr=lr, alpha=alpha, eps=eps, weight_decay=weight_decay, momentum=momentum, centered=centered,
+                         master_weights=master_weights)
 
     def _moved(self, x: Tensor, gradient: Tensor, state: dict[str, Tensor], group: Group) -> Tensor:
         alpha, momentum = group["alpha"], group["momentum"]
@@ -332,8 +355,9 @@ class RMSprop(Optimizer):
 class Lion(Optimizer):
     """The sign of a running mean of gradients (Chen et al. 2023)."""
 
-    def __init__(self, params: Parameters, lr: float = 1e-4, betas: tuple[float, float] = (0.9, 0.99), weight_decay: float = 0) -> None:
-        super().__init__(params, lr=lr, betas=betas, weight_decay=weight_decay)
+    def __init__(self, params: Parameters, lr: float = 1e-4, betas: tuple[float, float] = (0.9, 0.99), weight_decay: float = 0, *,
+                 master_weights: bool = False) -> None:
+        super().__init__(params, lr=lr, betas=betas, weight_decay=weight_decay, master_weights=master_weights)
 
     def _moved(self, x: Tensor, gradient: Tensor, state: dict[str, Tensor], group: Group) -> Tensor:
         beta1, beta2 = group["betas"]
@@ -352,8 +376,9 @@ class Muon(Optimizer):
     """
 
     def __init__(self, params: Parameters, lr: float = 1e-3, weight_decay: float = 0.1, momentum: float = 0.95, nesterov: bool = True,
-                 eps: float = 1e-7, ns_steps: int = 5) -> None:
-        super().__init__(params, lr=lr, weight_decay=weight_decay, momentum=momentum, nesterov=nesterov, eps=eps, ns_steps=ns_steps)
+                 eps: float = 1e-7, ns_steps: int = 5, *, master_weights: bool = False) -> None:
+        super().__init__(params, lr=lr, weight_decay=weight_decay, momentum=momentum, nesterov=nesterov, eps=eps, ns_steps=ns_steps,
+                         master_weights=master_weights)
 
     def _check(self, group: Group) -> None:
         super()._check(group)

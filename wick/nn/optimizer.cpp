@@ -56,14 +56,35 @@ size_t Optimizer::add_vars(std::vector<Var> vars, double learning_rate) {
 void Optimizer::step(const GradStore& gradients) {
   for (size_t index = 0; index < vars_.size(); ++index) {
     const std::optional<Tensor> gradient = gradients.get(vars_[index].tensor());
-    if (gradient) vars_[index].set(moved(index, vars_[index].as_detached_tensor(), gradient->detach()));
+    if (!gradient) continue;
+    if (!has_master(index)) {
+      vars_[index].set(moved(index, vars_[index].as_detached_tensor(), gradient->detach()));
+      continue;
+    }
+    const Tensor master = moved(index, exact_weights(index), gradient->detach().to_dtype(DType::f32));
+    masters_.insert_or_assign(index, master);
+    vars_[index].set(master.to_dtype(vars_[index].tensor().dtype()));
   }
+}
+
+bool Optimizer::has_master(size_t index) const {
+  const DType dtype = vars_[index].tensor().dtype();
+  return keeps_master_weights_ && dtype != DType::f32 && dtype != DType::f64;
+}
+
+Tensor Optimizer::exact_weights(size_t index) const {
+  const Tensor x = vars_[index].as_detached_tensor();
+  const auto master = masters_.find(index);
+  if (master == masters_.end()) return x.to_dtype(DType::f32);
+  return master->second.to_dtype(x.dtype()).eq(x).where_cond(master->second, x.to_dtype(DType::f32));
 }
 
 NamedTensors Optimizer::state() const {
   NamedTensors result;
   for (size_t index = 0; index < vars_.size(); ++index) {
     for (const auto& [name, tensor] : state_of(index)) result.emplace(fmt::format("{}.{}", index, name), tensor);
+    const auto master = masters_.find(index);
+    if (master != masters_.end()) result.emplace(fmt::format("{}.master", index), master->second);
   }
   return result;
 }
@@ -77,6 +98,7 @@ void Optimizer::load_state(const NamedTensors& state) {
   std::map<std::string, Part, std::less<>> parts;
   for (size_t index = 0; index < vars_.size(); ++index) {
     for (const auto& [name, is_shaped] : state_names(index)) parts.emplace(fmt::format("{}.{}", index, name), Part{index, name, is_shaped});
+    if (has_master(index)) parts.emplace(fmt::format("{}.master", index), Part{index, "master", true});
   }
   std::vector<State> states(vars_.size());
   for (const auto& [name, tensor] : state) {
@@ -90,7 +112,7 @@ void Optimizer::load_state(const NamedTensors& state) {
     if (tensor.shape() != shape) {
       fail(ErrorCode::shape_mismatch, "load_state: '{}' is {}, not {}", name, tensor.shape().to_string(), shape.to_string());
     }
-    states[index].emplace(short_name, is_shaped ? tensor.to_device(var.device()).to_dtype(var.dtype()).copy() : tensor);
+    states[index].emplace(short_name, is_shaped ? tensor.to_device(var.device()).to_dtype(has_master(index) ? DType::f32 : var.dtype()).copy() : tensor);
   }
   for (const auto& [name, part] : parts) {
     const State& of_variable = states[part.index];
@@ -98,7 +120,11 @@ void Optimizer::load_state(const NamedTensors& state) {
       fail(ErrorCode::invalid_argument, "load_state: '{}' is missing", name);
     }
   }
-  for (size_t index = 0; index < states.size(); ++index) set_state(index, states[index]);
+  masters_.clear();
+  for (size_t index = 0; index < states.size(); ++index) {
+    if (const auto master = states[index].extract("master")) masters_.emplace(index, master.mapped());
+    set_state(index, states[index]);
+  }
 }
 
 Tensor sgd_step(const Tensor& weights, const Tensor& gradient, std::optional<Tensor>& momentum, const SgdConfig& config) {

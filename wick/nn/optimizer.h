@@ -32,8 +32,12 @@ class Optimizer {
   void set_learning_rate(double learning_rate);
   void set_learning_rate(size_t group, double learning_rate);
   [[nodiscard]] const std::vector<Var>& vars() const noexcept { return vars_; }
+  // Of variables in bf16, f16 and f8e4m3 the optimizer keeps the weights in f32 from the next step on, moves those and rounds them into the
+  // variables, so that small steps are not lost; its other state of them is f32, too. To be called before the first step and load_state.
+  void keep_master_weights() noexcept { keeps_master_weights_ = true; }
 
-  // Tensors that a training that goes on needs beside the variables, by the variable's number: "3.mean" (save_safetensors writes it). A
+  // Tensors that a training that goes on needs beside the variables, by the variable's number: "3.mean" (save_safetensors writes it), and
+  // "3.master", the weights in f32. A
   // variable that was never moved has none. The learning rates are not part of it.
   [[nodiscard]] NamedTensors state() const;
   // Takes the place of the state. Errors: invalid_argument for a name that this optimizer has not, or a part that is missing;
@@ -59,6 +63,12 @@ class Optimizer {
   std::vector<Var> vars_;
   std::vector<size_t> group_of_;
   std::vector<double> learning_rates_;
+  [[nodiscard]] bool has_master(size_t index) const;
+  // The weights of variable `index` in f32: the master's, unless the variable was set since.
+  [[nodiscard]] Tensor exact_weights(size_t index) const;
+
+  bool keeps_master_weights_ = false;
+  std::map<size_t, Tensor> masters_;  // by the variable's number
 };
 
 struct SgdConfig {

@@ -18,6 +18,7 @@ from .. import _wick
 from .._wick import Device, DType, Tensor, Var
 from .._wick._nn import (
     batch_norm,
+    checkpoint as _checkpoint,
     dropout,
     group_norm,
     hard_sigmoid,
@@ -75,7 +76,7 @@ __all__ = [
     "PixelUnshuffle", "PoissonNLLLoss", "RMSNorm", "ReLU", "ReLU6", "ReplicationPad2d", "SELU", "SGD", "Sequential", "SiLU",
     "Sigmoid", "SmoothL1Loss", "SoftMarginLoss", "Softmax", "Softmin", "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink",
     "Threshold", "TransformerEncoder", "TransformerEncoderLayer", "TripletMarginLoss", "Unflatten", "Upsample", "ZeroPad2d",
-    "batch_norm", "binary_cross_entropy", "binary_cross_entropy_with_logits", "collate", "cross_entropy", "dropout", "functional",
+    "batch_norm", "binary_cross_entropy", "binary_cross_entropy_with_logits", "checkpoint", "collate", "cross_entropy", "dropout", "functional",
     "group_norm", "hard_sigmoid", "hard_swish", "huber_loss", "init", "kl_div", "l1_loss", "layer_norm", "leaky_relu", "linear",
     "load_mnist", "mish", "mse_loss", "nll_loss", "rms_norm", "rope", "scaled_dot_product_attention", "smooth_l1_loss", "softplus",
     "swiglu", "utils",
@@ -83,6 +84,23 @@ __all__ = [
 
 # A variable of a module, by PyTorch's name.
 Parameter = Var
+
+
+def checkpoint(function: Callable[..., Tensor], *args: Any) -> Tensor:
+    """function(*args), whose intermediate tensors are not kept for backward: backward runs the function again (Chen et al. 2016).
+
+    Gradients are those of function(*args), of its arguments and of the variables that it uses. It returns one tensor, and computes the same
+    from the same arguments; dropout drops the same. Gradients of gradients are not supported.
+    """
+    places = [place for place, value in enumerate(args) if isinstance(value, Tensor)]
+
+    def run(*tensors: Tensor) -> Tensor:
+        given = list(args)
+        for place, tensor in zip(places, tensors):
+            given[place] = tensor
+        return function(*given)
+
+    return _checkpoint(run, [args[place] for place in places])
 
 
 def _uniform(shape: tuple[int, ...], bound: float, dtype: DType | str | None, device: Device | str | None) -> Var:
