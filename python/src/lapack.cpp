@@ -12,8 +12,8 @@ namespace {
 
 // Fortran passes the lengths of texts behind all arguments.
 template <class Int>
-using Syevd = void(const char* job, const char* triangle, const Int* n, double* a, const Int* lda, double* w, double* work, const Int* lwork,
-                   Int* iwork, const Int* liwork, Int* info, size_t, size_t);
+using Syevd = void(const char* job, const char* triangle, const Int* n, double* a, const Int* lda, double* w, double* work,
+                   const Int* lwork, Int* iwork, const Int* liwork, Int* info, size_t, size_t);
 template <class Int>
 using Gesdd = void(const char* job, const Int* m, const Int* n, double* a, const Int* lda, double* s, double* u, const Int* ldu, double* vt,
                    const Int* ldvt, double* work, const Int* lwork, Int* iwork, Int* info, size_t);
@@ -33,8 +33,13 @@ struct Library {
 
 std::mutex mutex;
 Library opened;
-bool looked = false;
 
+Library current() {
+  const std::lock_guard lock(mutex);
+  return opened;
+}
+
+// Called under the mutex.
 bool take(const std::string& name) try {
   Library found{std::make_shared<const wick::DynamicLibrary>(name), {}, {}};
   found.narrow = {found.library->function<Syevd<int32_t>>("dsyevd_"), found.library->function<Gesdd<int32_t>>("dgesdd_")};
@@ -49,22 +54,20 @@ bool take(const std::string& name) try {
 // Calls body(the functions), with the integers that they take.
 template <class Body>
 bool with_functions(const Body& body) {
-  return opened.narrow.whole() ? body(opened.narrow) : body(opened.wide);
+  const Library library = current();
+  return library.narrow.whole() ? body(library.narrow) : body(library.wide);
 }
 
 }  // namespace
 
 std::optional<std::string> open(const std::vector<std::string>& names) {
   const std::lock_guard lock(mutex);
-  if (!looked) (void)std::any_of(names.begin(), names.end(), take);
-  looked = true;
+  opened = {};
+  (void)std::any_of(names.begin(), names.end(), take);
   return opened.library == nullptr ? std::nullopt : std::optional(opened.library->name());
 }
 
-bool is_open() {
-  const std::lock_guard lock(mutex);
-  return opened.library != nullptr;
-}
+bool is_open() { return current().library != nullptr; }
 
 bool eigh(int64_t n, std::span<double> matrix, std::span<double> values) {
   if (n == 0) return true;
@@ -77,7 +80,8 @@ bool eigh(int64_t n, std::span<double> matrix, std::span<double> values) {
     std::vector<double> work(static_cast<size_t>(numbers));
     std::vector<Int> integer_work(static_cast<size_t>(integers));
     const Int size = static_cast<Int>(work.size());
-    functions.syevd("V", "U", &extent, matrix.data(), &extent, values.data(), work.data(), &size, integer_work.data(), &integers, &info, 1, 1);
+    functions.syevd("V", "U", &extent, matrix.data(), &extent, values.data(), work.data(), &size, integer_work.data(), &integers, &info, 1,
+                    1);
     return info == 0;
   });
 }

@@ -9,8 +9,8 @@
 
 namespace wick_python::lapack {
 
-// Opens the first of these libraries that has the decompositions, once in the process: names or paths, of LAPACK with 32-bit integers or of
-// OpenBLAS as NumPy has it, with 64-bit integers. Returns its name; nothing where none is there.
+// Opens the first of these libraries that has the decompositions, in the place of the one before: names or paths, of LAPACK with 32-bit
+// integers or of OpenBLAS as NumPy has it, with 64-bit integers. Returns its name; nothing where none is there.
 std::optional<std::string> open(const std::vector<std::string>& names);
 // Whether one is open.
 [[nodiscard]] bool is_open();

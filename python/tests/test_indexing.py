@@ -75,3 +75,26 @@ def test_views_share_elements():
     x[0, 1:] = wick.tensor([1.0, 2.0])
     x[1][...] = 5
     assert x.tolist() == [[0, 1, 2], [5, 5, 5]]
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i2", "i4", "i8", "u1"])
+@pytest.mark.parametrize("shape", [(1,), (7, 13), (3000,), (2, 3, 5), (4, 700)], ids=str)
+def test_masks_places_and_medians_are_numpy_s(shape, dtype):
+    values = np.random.default_rng(5).integers(0, 50, shape).astype(dtype)
+    x, mask = wick.from_numpy(values), values % 3 == 0
+    np.testing.assert_array_equal(x[wick.from_numpy(mask)].numpy(), values[mask])
+    np.testing.assert_array_equal(wick.from_numpy(mask).nonzero().numpy(), np.argwhere(mask))
+    np.testing.assert_array_equal(x.T.nonzero().numpy(), np.argwhere(values.T))
+    for dim, extent in enumerate(shape):
+        middle, place = x.median(dim)
+        np.testing.assert_array_equal(middle.numpy(), np.sort(values, dim).take((extent - 1) // 2, dim))
+        np.testing.assert_array_equal(np.take_along_axis(values, np.expand_dims(place.numpy(), dim), dim).squeeze(dim), middle.numpy())
+    assert x.median().item() == np.sort(values, None)[(values.size - 1) // 2]
+
+
+def test_the_median_of_numbers_with_nan_is_the_first_nan():
+    for length in (5, 2000):
+        values = np.arange(length, dtype="f4")
+        values[[2, 4]] = np.nan
+        middle, place = wick.from_numpy(values).median(0)
+        assert np.isnan(middle.item()) and place.item() == 2

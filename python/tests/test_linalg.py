@@ -8,6 +8,18 @@ linalg = wick.array_api.linalg
 SHAPES = [(3, 3), (2, 4, 4), (5, 3), (3, 5), (4, 1), (1, 4), (2, 3, 6, 2)]
 
 
+@pytest.fixture(params=["lapack", "own"], autouse=True)
+def library(request):
+    """Decompositions by a library, where one is there, and by Wick's own code."""
+    linalg.lapack.cache_clear()
+    if linalg.lapack() is None and request.param == "lapack":
+        pytest.skip("no LAPACK is there")
+    if request.param == "own":
+        wick._wick._open_lapack([])
+    yield
+    linalg.lapack.cache_clear()
+
+
 @pytest.fixture(params=SHAPES, ids=str)
 def matrix(request):
     return np.random.default_rng(7).standard_normal(request.param)

@@ -184,3 +184,31 @@ def test_large_integers_are_compared_exactly():
     for number in (*numbers, 2**62, -(2**62), 2**53, -(2**53)):
         assert (x == number).tolist() == [each == number for each in numbers]
         assert (x < number).tolist() == [each < number for each in numbers]
+
+
+SPECIAL = np.array([0.0, -0.0, 1, -1, np.nan, np.inf, -np.inf, 3e38, -3e38, 1e-40, 0.5, 7, -7, 3, -3, 2.5, 1e-8, 1e30], np.float32)
+
+
+@pytest.mark.parametrize("name", ["atan2", "remainder", "fmod"])
+def test_functions_of_two_f32_are_those_of_f64_rounded(name):
+    draw = np.random.default_rng(2)
+    random = [(draw.standard_normal(5003) * 10 ** draw.uniform(-6, 6, 5003)).astype("f4") for _ in range(2)]
+    for x, y in ([grid.ravel() for grid in np.meshgrid(SPECIAL, SPECIAL)], random):
+        with np.errstate(all="ignore"):
+            reference = {"atan2": np.arctan2, "remainder": np.mod, "fmod": np.fmod}[name]
+            expected = reference(x.astype("f8"), y.astype("f8")).astype("f4")
+        found = getattr(wick.from_numpy(x), name)(wick.from_numpy(y)).numpy()
+        if name == "remainder":  # of a finite number by infinity it is NumPy's; of infinity NaN
+            assert np.array_equal(np.isnan(found), np.isnan(expected))
+        np.testing.assert_array_max_ulp(np.nan_to_num(found), np.nan_to_num(expected), 1)
+
+
+@pytest.mark.parametrize("name", ["atan", "log1p", "expm1", "exp2", "log2", "log10"])
+def test_functions_of_one_f32_are_those_of_f64_rounded(name):
+    draw = np.random.default_rng(2)
+    x = np.concatenate([SPECIAL, (draw.standard_normal(5003) * 10 ** draw.uniform(-6, 6, 5003)).astype("f4")])
+    with np.errstate(all="ignore"):
+        expected = getattr(np, {"atan": "arctan"}.get(name, name))(x.astype("f8")).astype("f4")
+    found = getattr(wick.from_numpy(x), name)().numpy()
+    assert np.array_equal(np.isnan(found), np.isnan(expected))
+    np.testing.assert_array_max_ulp(np.nan_to_num(found), np.nan_to_num(expected), 1)

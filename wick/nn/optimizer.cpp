@@ -112,7 +112,8 @@ void Optimizer::load_state(const NamedTensors& state) {
     if (tensor.shape() != shape) {
       fail(ErrorCode::shape_mismatch, "load_state: '{}' is {}, not {}", name, tensor.shape().to_string(), shape.to_string());
     }
-    states[index].emplace(short_name, is_shaped ? tensor.to_device(var.device()).to_dtype(has_master(index) ? DType::f32 : var.dtype()).copy() : tensor);
+    states[index].emplace(
+        short_name, is_shaped ? tensor.to_device(var.device()).to_dtype(has_master(index) ? DType::f32 : var.dtype()).copy() : tensor);
   }
   for (const auto& [name, part] : parts) {
     const State& of_variable = states[part.index];

@@ -32,8 +32,8 @@ class Optimizer {
   void set_learning_rate(double learning_rate);
   void set_learning_rate(size_t group, double learning_rate);
   [[nodiscard]] const std::vector<Var>& vars() const noexcept { return vars_; }
-  // Of variables in bf16, f16 and f8e4m3 the optimizer keeps the weights in f32 from the next step on, moves those and rounds them into the
-  // variables, so that small steps are not lost; its other state of them is f32, too. To be called before the first step and load_state.
+  // Keeps the weights of variables in bf16, f16 and f8e4m3 in f32 from the next step on, moves those and rounds them into the variables, so
+  // that small steps are not lost; the other state of these variables is f32, too. To be called before the first step and load_state.
   void keep_master_weights() noexcept { keeps_master_weights_ = true; }
 
   // Tensors that a training that goes on needs beside the variables, by the variable's number: "3.mean" (save_safetensors writes it), and

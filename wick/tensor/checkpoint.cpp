@@ -22,6 +22,26 @@ void set_position(RandomStream& random, const RandomStream::Draw& position) {
   (void)random.take(position.offset);
 }
 
+// While it lives the stream is where it was.
+class EarlierPosition {
+ public:
+  EarlierPosition(RandomStream& random, const RandomStream::Draw& position) : random_(random), now_(random.take(0)) {
+    set_position(random_, position);
+  }
+  ~EarlierPosition() { set_position(random_, now_); }
+  EarlierPosition(const EarlierPosition&) = delete;
+  EarlierPosition& operator=(const EarlierPosition&) = delete;
+
+ private:
+  RandomStream& random_;
+  RandomStream::Draw now_;
+};
+
+Tensor run_again(const Function& function, std::span<const Tensor> inputs, const RandomStream::Draw& position, const Device& device) {
+  const EarlierPosition earlier(device.random(), position);
+  return function(inputs);
+}
+
 // The variables that a tensor was computed from, without those of `except`.
 std::vector<Tensor> variables_behind(const Tensor& root, std::span<const Tensor> except) {
   std::vector<Tensor> found;
@@ -40,21 +60,19 @@ std::vector<Tensor> variables_behind(const Tensor& root, std::span<const Tensor>
 }
 
 // Runs the function once more, and backward through it.
-void pass_back(const Function& function, size_t inputs, const RandomStream::Draw& position, const Device& device, GradientContext& context) {
+void pass_back(const Function& function, size_t inputs, const RandomStream::Draw& position, const Device& device,
+               GradientContext& context) {
   std::vector<Tensor> again;
   for (size_t i = 0; i < inputs; ++i) {
     const Tensor x = context.input(i);
-    if (x.is_tracked()) fail(ErrorCode::unsupported, "checkpoint: gradients of gradients are not supported; call backward without create_graph");
+    if (x.is_tracked())
+      fail(ErrorCode::unsupported, "checkpoint: gradients of gradients are not supported; call backward without create_graph");
     again.push_back(context.wants(i) ? as_variable(x) : x);
   }
   if (NoGradScope::active()) {
     fail(ErrorCode::invalid_argument, "checkpoint: backward was called where nothing is tracked; call it outside of no_grad");
   }
-  RandomStream& random = device.random();
-  const RandomStream::Draw now = random.take(0);
-  set_position(random, position);
-  const Tensor result = function(again);
-  set_position(random, now);
+  const Tensor result = run_again(function, again, position, device);
   if (result.shape() != context.gradient().shape() || result.dtype() != context.gradient().dtype()) {
     fail(ErrorCode::shape_mismatch, "checkpoint: the function gave {} when it ran again, but {} before", result.describe(),
          context.gradient().describe());

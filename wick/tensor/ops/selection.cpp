@@ -75,7 +75,8 @@ constexpr size_t kShortRow = 512;
 
 uint32_t place_of_kth(const uint32_t* keys, size_t n, size_t k, std::vector<uint64_t>& entries) {
   const auto ordered = [&](size_t count, size_t at) {
-    std::nth_element(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(at), entries.begin() + static_cast<std::ptrdiff_t>(count));
+    std::nth_element(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(at),
+                     entries.begin() + static_cast<std::ptrdiff_t>(count));
     return static_cast<uint32_t>(entries[at]);
   };
   if (n < kShortRow) {
@@ -131,7 +132,8 @@ void write_set_indices(std::span<const uint8_t> mask, const Shape& shape, Index*
         *indices++ = static_cast<Index>(begin + places[i]);
       }
     });
-    for (int d = last - 1; d >= 0 && ++outer[static_cast<size_t>(d)] == static_cast<Index>(shape[d]); --d) outer[static_cast<size_t>(d)] = 0;
+    for (int d = last - 1; d >= 0 && ++outer[static_cast<size_t>(d)] == static_cast<Index>(shape[d]); --d)
+      outer[static_cast<size_t>(d)] = 0;
   }
 }
 template void write_set_indices(std::span<const uint8_t>, const Shape&, uint32_t*) noexcept;

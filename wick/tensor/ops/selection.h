@@ -19,8 +19,8 @@ void write_set_indices(std::span<const uint8_t> mask, const Shape& shape, Index*
 // The elements of `size` bytes (1, 2, 4 or 8) where the mask is set.
 void write_chosen(std::span<const uint8_t> mask, const std::byte* elements, int64_t size, std::byte* chosen) noexcept;
 
-// Of each row of `length` elements the place of the k-th smallest, counted from 0: of equal ones as a stable sort has them. A row with NaN
-// gives its first NaN. T: float, int32_t or uint32_t.
+// The position of the k-th smallest, counted from 0, in each row of `length` elements: equal ones are in the order of a stable sort. A row
+// with NaN gives its first NaN. T: float, int32_t or uint32_t.
 template <class T>
 void write_kth_places(std::span<const T> rows, int64_t length, int64_t k, uint32_t* places);
 

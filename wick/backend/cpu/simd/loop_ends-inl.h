@@ -1,4 +1,4 @@
-// What loops over vectors end with: the last few elements, and the sum of the lanes in f64. Included once for each instruction set.
+// The ends of loops over vectors: the last few elements, and the sum of the lanes in f64. Included once for each instruction set.
 #if defined(WICK_BACKEND_CPU_SIMD_LOOP_ENDS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WICK_BACKEND_CPU_SIMD_LOOP_ENDS_INL_H_
 #undef WICK_BACKEND_CPU_SIMD_LOOP_ENDS_INL_H_

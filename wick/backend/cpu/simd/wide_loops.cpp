@@ -65,8 +65,8 @@ void map_unary_wide(const float* x, float* out, size_t n, double /*a*/, double /
 // Beyond this quotient its product with the divisor has more digits than f64.
 constexpr double kLargestQuotient = 536870912.0;  // 2^29
 
-// Whether the fast way serves all lanes: finite numbers, and a quotient that is not too large (by 0 it is infinite or NaN). Quotients of two
-// f32 that are no whole number are further from one than f64 rounds.
+// Whether the fast way serves all lanes: finite numbers, and a quotient that is not too large (by 0 it is infinite or NaN). Quotients of
+// two f32 that are no whole number are further from one than f64 rounds.
 HWY_INLINE bool is_ordinary(Wide d, WideVector quotient, WideVector rhs) {
   return hn::AllTrue(d, hn::And(hn::Lt(hn::Abs(quotient), constant(d, kLargestQuotient)), hn::Lt(hn::Abs(rhs), infinity_of(d))));
 }
