@@ -106,3 +106,22 @@ def test_mistakes_of_wick_batch_with_ray_are_one_line(words, message, tmp_path, 
     assert _ray_batch.command([word.format(tmp=tmp_path) for word in words]) == 2
     printed = capsys.readouterr().err
     assert printed.startswith("wick batch: error: ") and message in printed and printed.count("\n") == 1
+
+
+@pytest.mark.parametrize("models, message", [
+    ({}, "name at least one"), ({"a": 3}, "models['a']: must be a model's path"), ({"a": {}}, "its path is missing"),
+    ({"a": {"model": "x", "sise": 1}}, "no setting 'sise'"), ({"a": {"model": "x", "replicas": [2, 1]}}, "replicas=[2, 1]"),
+    ({"a": {"model": "x", "drain": -1}}, "drain=-1"), ({"a": {"model": "x", "flags": "-c 8"}}, "flags: must be a list"),
+    ({"a": {"model": "x", "adapters": {"a": "y"}}}, "called 'a'")])
+def test_a_mistake_in_an_application_is_one_error(models, message):
+    with pytest.raises((TypeError, ValueError)) as raised:
+        wick.ray.app_builder({"models": models})
+    assert str(raised.value).startswith("wick.ray.app: ") and message in str(raised.value)
+
+
+@pytest.mark.parametrize("flags, message", [
+    (["--replicas", "x", "-m", "a"], "--replicas x"), ([], "--model"), (["-m", "a", "--host", "0.0.0.0"], "--api-key-file"),
+    (["-m", "a", "--tls-cert", "c"], "--tls-cert: not with --ray"), (["-m", "a", "--replicas", "3..1"], "replicas=(3, 1)")])
+def test_a_mistake_in_wick_serve_with_ray_is_one_line(flags, message):
+    run = subprocess.run([sys.executable, "-m", "wick", "serve", "--ray", "auto", *flags], capture_output=True, text=True, check=False)
+    assert run.returncode == 2 and run.stderr.startswith("wick serve: error: ") and message in run.stderr and run.stderr.count("\n") == 1

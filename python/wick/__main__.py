@@ -11,6 +11,10 @@ def main() -> int:
         from . import _ray_batch
 
         return _ray_batch.command(sys.argv[2:])
+    if sys.argv[1:2] == ["serve"] and any(word == "--ray" or word.startswith("--ray=") for word in sys.argv):
+        from . import _ray_serve
+
+        return _ray_serve.command(sys.argv[2:])
     from . import _wick
 
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # the program has a handler of its own

@@ -30,7 +30,7 @@ from .llm import Model, _texts, load as _load
 if TYPE_CHECKING:
     from ray.data import Dataset  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
-__all__ = ["Placement", "chat", "embed", "generate", "rerank", "score"]
+__all__ = ["Placement", "app", "app_builder", "chat", "embed", "generate", "rerank", "score"]
 
 _BATCHES_AT_ONCE = 2  # of an actor, so that the engine has requests while the last ones of a batch end
 _DEATHS_AT_LOAD = 3  # of a pool of actors, one after another
@@ -430,3 +430,23 @@ def score(dataset: Dataset, model: str | os.PathLike[str], *, query: str = "quer
           truncate: bool = False, **placement: Unpack[Placement]) -> Dataset:
     """Adds the score of the text in the column `text` by that in the column `query`: of a reranker."""
     return _map("score", dataset, model, {"columns": [query, text], "truncate": truncate}, output, placement)
+
+
+def app(models: Mapping[str, Any]) -> Any:
+    """An application of Ray Serve, for serve.run(): models by name, each a path or its settings.
+
+    Settings: model (a path that all nodes have, or one of hf://), flags (of wick serve), adapters (paths by name), replicas (a number, or the
+    least and the most), target_requests (in flight for each replica, above which autoscaling adds one), max_requests (sent to a replica at
+    once), drain (seconds that a replica has for its requests before it stops), num_cpus, num_gpus and resources of a replica.
+    """
+    from . import _ray_serve
+
+    return _ray_serve.app(models)
+
+
+def app_builder(args: Mapping[str, Any]) -> Any:
+    """What a configuration file of `serve deploy` names: import_path: wick.ray:app_builder, with args: {models: …}."""
+    unknown = sorted(set(args) - {"models"})
+    if unknown:
+        raise TypeError(f"wick.ray.app_builder: there is no argument {unknown[0]!r}; there is models")
+    return app(args.get("models", {}))
