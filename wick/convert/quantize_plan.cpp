@@ -34,16 +34,15 @@ constexpr MixInfo kMixesOfSeveral[] = {
     {Mix::iq3_m, "IQ3_M", DType::iq3_s, 27, "less loss than Q3_K_M; --imatrix helps"},
 };
 
-#define WICK_MIX(name, ggml_name, number, packs, packs_weighted, stand_in, needs_importance, file_type, use) \
-  MixInfo{Mix::name, ggml_name, DType::name, static_cast<uint32_t>(file_type), use},
-constexpr auto kMixesOfOne = std::to_array<MixInfo>({WICK_BLOCK_FORMATS(WICK_MIX)});
-#undef WICK_MIX
-
 const std::vector<MixInfo>& mixes() {
   static const std::vector<MixInfo> kAll = [] {
     std::vector<MixInfo> all;
-    for (const MixInfo& mix : kMixesOfOne) {
-      if (find_block_format(mix.base)->file_type >= 0) all.push_back(mix);
+    const std::span<const BlockFormat> formats = block_formats();
+    for (size_t row = 0; row < formats.size(); ++row) {
+      const BlockFormat& format = formats[row];
+      if (format.file_type < 0) continue;
+      // The enumerators begin with the rows of the table.
+      all.push_back({static_cast<Mix>(row), format.ggml_name, format.dtype, static_cast<uint32_t>(format.file_type), format.use});
     }
     all.insert(all.end(), std::begin(kMixesOfSeveral), std::end(kMixesOfSeveral));
     return all;
