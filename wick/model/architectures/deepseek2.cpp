@@ -4,6 +4,7 @@
 
 #include "wick/formats/printable.h"
 #include "wick/model/architectures/expert_rows.h"
+#include "wick/model/architectures/latent_attention_rows.h"
 #include "wick/model/architectures/rows.h"
 
 namespace wick {
@@ -33,13 +34,6 @@ constexpr KeyRule kDeepSeek2Keys[] = {
     {"attention.kv_lora_rank"}, {"attention.key_length_mla"},  {"attention.value_length_mla"}, {"rope.scaling.yarn_log_multiplier"}};
 constexpr std::string_view kDeepSeek2Classes[] = {"DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM", "Glm4MoeLiteForCausalLM"};
 constexpr ConfigRow kDeepSeek2OwnConfig[] = {
-    {"head_dim", ConfigRow::Use::harmless},
-    {"qk_head_dim", ConfigRow::Use::harmless},
-    {"qk_nope_head_dim", ConfigRow::Use::read, "attention.key_length"},  // qk_rope_head_dim is added
-    {"qk_rope_head_dim", ConfigRow::Use::read, "rope.dimension_count"},
-    {"v_head_dim", ConfigRow::Use::read, "attention.value_length"},
-    {"q_lora_rank", ConfigRow::Use::read, "attention.q_lora_rank"},
-    {"kv_lora_rank", ConfigRow::Use::read, "attention.kv_lora_rank"},
     {"rope_interleave", ConfigRow::Use::only_value, {}, 1},
     {"n_routed_experts", ConfigRow::Use::read, "expert_count"},
     {"n_shared_experts", ConfigRow::Use::read, "expert_shared_count"},
@@ -53,18 +47,13 @@ constexpr ConfigRow kDeepSeek2OwnConfig[] = {
     {"mlp_layer_types", ConfigRow::Use::harmless},  // the tensors tell
     {"Glm4MoeLiteForCausalLM", ConfigRow::Use::of_class, "expert_gating_func", 2},
 };
-constexpr auto kDeepSeek2Config = joined(kDeepSeek2OwnConfig, kRoutingConfig);
+constexpr auto kDeepSeek2Config = joined(kDeepSeek2OwnConfig, kLatentAttentionConfig, kRoutingConfig);
 constexpr TensorRow kDeepSeek2OwnTensors[] = {
-    {"model.layers.{}.self_attn.q_a_proj.weight", "blk.{}.attn_q_a.weight"},
     {"model.layers.{}.self_attn.q_a_proj.bias", "blk.{}.attn_q_a.bias"},
     {"model.layers.{}.self_attn.kv_a_proj_with_mqa.bias", "blk.{}.attn_kv_a_mqa.bias"},
-    {"model.layers.{}.self_attn.q_a_layernorm.weight", "blk.{}.attn_q_a_norm.weight"},
-    {"model.layers.{}.self_attn.q_b_proj.weight", "blk.{}.attn_q_b.weight"},
-    {"model.layers.{}.self_attn.kv_a_proj_with_mqa.weight", "blk.{}.attn_kv_a_mqa.weight"},
-    {"model.layers.{}.self_attn.kv_a_layernorm.weight", "blk.{}.attn_kv_a_norm.weight"},
     {"model.layers.{}.self_attn.kv_b_proj.weight", "blk.{}.attn_kv_b.weight"},
 };
-constexpr auto kDeepSeek2Tensors = joined(kDeepSeek2OwnTensors, kRoutedExpertTensors);
+constexpr auto kDeepSeek2Tensors = joined(kDeepSeek2OwnTensors, kLatentAttentionTensors, kRoutedExpertTensors);
 
 }  // namespace
 

@@ -1,8 +1,9 @@
 // Kimi Linear: three layers with a gated delta rule whose channels decay by themselves for each with latent attention, which knows no
-// positions; experts behind the first layers (Kimi Team 2025).
+// positions; experts after the first layers (Kimi Team 2025).
 #include <string>
 
 #include "wick/model/architectures/expert_rows.h"
+#include "wick/model/architectures/latent_attention_rows.h"
 #include "wick/model/architectures/rows.h"
 
 namespace wick {
@@ -43,13 +44,6 @@ constexpr KeyRule kKimiLinearKeys[] = {{"leading_dense_block_count"},
 constexpr std::string_view kKimiLinearClasses[] = {"KimiLinearForCausalLM"};
 constexpr ConfigRow kKimiLinearOwnConfig[] = {
     {"model_max_length", ConfigRow::Use::read, "context_length"},
-    {"head_dim", ConfigRow::Use::harmless},
-    {"qk_head_dim", ConfigRow::Use::harmless},
-    {"qk_nope_head_dim", ConfigRow::Use::read, "attention.key_length"},  // qk_rope_head_dim is added
-    {"qk_rope_head_dim", ConfigRow::Use::read, "rope.dimension_count"},
-    {"v_head_dim", ConfigRow::Use::read, "attention.value_length"},
-    {"q_lora_rank", ConfigRow::Use::read, "attention.q_lora_rank"},
-    {"kv_lora_rank", ConfigRow::Use::read, "attention.kv_lora_rank"},
     {"mla_use_nope", ConfigRow::Use::only_value, {}, 1},
     {"linear_attn_config.head_dim", ConfigRow::Use::read, "kda.head_dim"},
     {"linear_attn_config.num_heads", ConfigRow::Use::read, "kda.head_count"},
@@ -73,8 +67,8 @@ constexpr ConfigRow kKimiLinearOwnConfig[] = {
     {"KimiLinearForCausalLM", ConfigRow::Use::of_class, "expert_gating_func", 2},
     {"KimiLinearForCausalLM", ConfigRow::Use::of_class, "attention.layer_norm_rms_epsilon", 1e-5},
 };
-constexpr auto kKimiLinearConfig = joined(kKimiLinearOwnConfig, kRoutingConfig);
-constexpr TensorRow kKimiLinearTensors[] = {
+constexpr auto kKimiLinearConfig = joined(kKimiLinearOwnConfig, kLatentAttentionConfig, kRoutingConfig);
+constexpr TensorRow kKimiLinearOwnTensors[] = {
     {"model.layers.{}.self_attn.q_conv1d.weight", "blk.{}.ssm_conv1d_q.weight"},
     {"model.layers.{}.self_attn.k_conv1d.weight", "blk.{}.ssm_conv1d_k.weight"},
     {"model.layers.{}.self_attn.v_conv1d.weight", "blk.{}.ssm_conv1d_v.weight"},
@@ -86,11 +80,6 @@ constexpr TensorRow kKimiLinearTensors[] = {
     {"model.layers.{}.self_attn.g_a_proj.weight", "blk.{}.ssm_g_a.weight"},
     {"model.layers.{}.self_attn.g_b_proj.weight", "blk.{}.ssm_g_b.weight"},
     {"model.layers.{}.self_attn.o_norm.weight", "blk.{}.ssm_norm.weight"},
-    {"model.layers.{}.self_attn.q_a_proj.weight", "blk.{}.attn_q_a.weight"},
-    {"model.layers.{}.self_attn.q_a_layernorm.weight", "blk.{}.attn_q_a_norm.weight"},
-    {"model.layers.{}.self_attn.q_b_proj.weight", "blk.{}.attn_q_b.weight"},
-    {"model.layers.{}.self_attn.kv_a_proj_with_mqa.weight", "blk.{}.attn_kv_a_mqa.weight"},
-    {"model.layers.{}.self_attn.kv_a_layernorm.weight", "blk.{}.attn_kv_a_norm.weight"},
     {"model.layers.{}.self_attn.kv_b_proj.weight", "blk.{}.attn_k_b.weight", StoredForm::latent_heads, "blk.{}.attn_v_b.weight"},
     {"model.layers.{}.block_sparse_moe.gate.weight", "blk.{}.ffn_gate_inp.weight"},
     {"model.layers.{}.block_sparse_moe.gate.e_score_correction_bias", "blk.{}.exp_probs_b.bias"},
@@ -105,6 +94,7 @@ constexpr TensorRow kKimiLinearTensors[] = {
     {"model.layers.{}.block_sparse_moe.up_proj.weight", "blk.{}.ffn_up.weight"},
     {"model.layers.{}.block_sparse_moe.down_proj.weight", "blk.{}.ffn_down.weight"},
 };
+constexpr auto kKimiLinearTensors = joined(kKimiLinearOwnTensors, kLatentAttentionTensors);
 
 }  // namespace
 
