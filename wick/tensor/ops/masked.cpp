@@ -8,6 +8,7 @@
 #include "wick/tensor/assigned.h"
 #include "wick/tensor/dtype_of.h"
 #include "wick/tensor/ops/dispatch.h"
+#include "wick/tensor/ops/host_elements.h"
 #include "wick/tensor/ops/masked.h"
 #include "wick/tensor/ops/op_rule.h"
 #include "wick/tensor/ops/selection.h"
@@ -20,12 +21,6 @@ void refuse_recording(const Tensor& x, std::string_view name) {
   fail(ErrorCode::unsupported,
        "{}: the shape of the result depends on the elements of {}, which a recorded graph cannot know; call it outside of Graph::record",
        name, x.describe());
-}
-
-// Where the elements of a tensor lie on the CPU without a gap; nullptr elsewhere.
-std::byte* host_elements(const Tensor& x) {
-  if (!x.device().is_cpu() || !x.is_contiguous()) return nullptr;
-  return x.storage()->buffer().host_data() + x.layout().offset() * info(x.dtype()).block_bytes;
 }
 
 // A byte for each element in row-major order, which is 0 where the element is: the CPU's own memory where it holds bytes, else a copy.

@@ -8,6 +8,7 @@
 #include "wick/base/fail.h"
 #include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/dispatch.h"
+#include "wick/tensor/ops/host_elements.h"
 #include "wick/tensor/ops/index_ids.h"
 #include "wick/tensor/ops/selection.h"
 
@@ -56,9 +57,9 @@ std::pair<Tensor, Tensor> ordered_along(std::string_view name, const Tensor& x, 
   return {values.transpose(axis, -1).contiguous(), indices.transpose(axis, -1).contiguous()};
 }
 
-// The dtype in which the CPU finds the k-th of a row without ordering the rest: one with the same order; u8 where there is none.
-DType selection_dtype(const Tensor& x) {
-  if (!x.device().is_cpu() || x.device().runtime().is_recording()) return DType::u8;
+// The dtype in which the CPU finds the k-th of a row without ordering the rest: one with the same order; none where there is none.
+std::optional<DType> selection_dtype(const Tensor& x) {
+  if (!x.device().is_cpu() || x.device().runtime().is_recording()) return std::nullopt;
   switch (x.dtype()) {
     case DType::f8e4m3:
     case DType::f16:
@@ -69,7 +70,7 @@ DType selection_dtype(const Tensor& x) {
     case DType::i16:
     case DType::i32: return DType::i32;
     case DType::u32: return DType::u32;
-    default: return DType::u8;
+    default: return std::nullopt;
   }
 }
 
@@ -80,8 +81,8 @@ Tensor kth_place(std::string_view name, const Tensor& x, int axis, int64_t k, DT
   const Tensor places = make_result(name, shape, DType::u32, x.device());
   if (places.elements() == 0) return places.transpose(axis, -1);
   const auto find = [&]<class T>(T) {
-    const auto* values = reinterpret_cast<const T*>(rows.storage()->buffer().host_data()) + rows.layout().offset();
-    auto* to = reinterpret_cast<uint32_t*>(places.storage()->buffer().host_data()) + places.layout().offset();
+    const auto* values = reinterpret_cast<const T*>(host_elements(rows));
+    auto* to = reinterpret_cast<uint32_t*>(host_elements(places));
     write_kth_places(std::span(values, static_cast<size_t>(rows.elements())), rows.shape().last(), k, to);
   };
   dtype == DType::f32 ? find(float{}) : dtype == DType::i32 ? find(int32_t{}) : find(uint32_t{});
@@ -145,10 +146,9 @@ std::pair<Tensor, Tensor> Tensor::median(int dim) const {
   if (count > std::numeric_limits<uint32_t>::max()) {
     fail(ErrorCode::unsupported, "median: dimension {} of {} is too long for indices of u32", dim, describe());
   }
-  const DType dtype_of_rows = selection_dtype(*this);
+  const std::optional<DType> selected = selection_dtype(*this);
   const int64_t middle = (count - 1) / 2;
-  const Tensor chosen = dtype_of_rows == DType::u8 ? kth_place_by_order("median", *this, axis, middle)
-                                                   : kth_place("median", *this, axis, middle, dtype_of_rows);
+  const Tensor chosen = selected ? kth_place("median", *this, axis, middle, *selected) : kth_place_by_order("median", *this, axis, middle);
   return {gather(chosen, axis).squeeze(axis), chosen.squeeze(axis)};
 }
 
