@@ -10,13 +10,16 @@
 namespace wick_python::lapack {
 namespace {
 
-// Fortran passes the lengths of texts behind all arguments.
+// Fortran passes the lengths of strings after all other arguments.
 template <class Int>
 using Syevd = void(const char* job, const char* triangle, const Int* n, double* a, const Int* lda, double* w, double* work,
                    const Int* lwork, Int* iwork, const Int* liwork, Int* info, size_t, size_t);
 template <class Int>
 using Gesdd = void(const char* job, const Int* m, const Int* n, double* a, const Int* lda, double* s, double* u, const Int* ldu, double* vt,
                    const Int* ldvt, double* work, const Int* lwork, Int* iwork, Int* info, size_t);
+
+// In the place of the length of the work memory: what it should be is asked for.
+constexpr int kAsk = -1;
 
 template <class Int>
 struct Functions {
@@ -73,15 +76,16 @@ bool eigh(int64_t n, std::span<double> matrix, std::span<double> values) {
   if (n == 0) return true;
   return with_functions([&]<class Int>(const Functions<Int>& functions) {
     const Int extent = static_cast<Int>(n);
-    Int info = 0, integers = 0, ask = -1;
+    Int info = 0, integers = 0;
     double numbers = 0;
     // In LAPACK's order by columns the lower triangle is the upper one.
-    functions.syevd("V", "U", &extent, matrix.data(), &extent, values.data(), &numbers, &ask, &integers, &ask, &info, 1, 1);
+    const auto call = [&](double* work, Int size, Int* integer_work, Int integer_size) {
+      functions.syevd("V", "U", &extent, matrix.data(), &extent, values.data(), work, &size, integer_work, &integer_size, &info, 1, 1);
+    };
+    call(&numbers, kAsk, &integers, kAsk);
     std::vector<double> work(static_cast<size_t>(numbers));
     std::vector<Int> integer_work(static_cast<size_t>(integers));
-    const Int size = static_cast<Int>(work.size());
-    functions.syevd("V", "U", &extent, matrix.data(), &extent, values.data(), work.data(), &size, integer_work.data(), &integers, &info, 1,
-                    1);
+    call(work.data(), static_cast<Int>(work.size()), integer_work.data(), integers);
     return info == 0;
   });
 }
@@ -93,15 +97,15 @@ bool svd(int64_t m, int64_t n, bool full, std::span<double> matrix, std::span<do
     const Int rows = static_cast<Int>(n), columns = static_cast<Int>(m), inner = std::min(rows, columns);
     const Int step = full ? columns : inner;
     std::vector<Int> integer_work(8 * static_cast<size_t>(inner));
-    Int info = 0, ask = -1;
+    Int info = 0;
     double numbers = 0;
-    const char* const job = full ? "A" : "S";
-    functions.gesdd(job, &rows, &columns, matrix.data(), &rows, s.data(), vh.data(), &rows, u.data(), &step, &numbers, &ask,
-                    integer_work.data(), &info, 1);
+    const auto call = [&](double* work, Int size) {
+      functions.gesdd(full ? "A" : "S", &rows, &columns, matrix.data(), &rows, s.data(), vh.data(), &rows, u.data(), &step, work, &size,
+                      integer_work.data(), &info, 1);
+    };
+    call(&numbers, kAsk);
     std::vector<double> work(static_cast<size_t>(numbers));
-    const Int size = static_cast<Int>(work.size());
-    functions.gesdd(job, &rows, &columns, matrix.data(), &rows, s.data(), vh.data(), &rows, u.data(), &step, work.data(), &size,
-                    integer_work.data(), &info, 1);
+    call(work.data(), static_cast<Int>(work.size()));
     return info == 0;
   });
 }

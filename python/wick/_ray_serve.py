@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from ._ray_batch import _connect, _die_with_parent, _Mistake, _Parser
-from .ray import _missing, _one_on_this_node, _ray, _version
+from .ray import _check_path, _last_lines, _missing, _one_on_this_node, _ray, _version
 
 _DEATHS_AT_LOAD = 3  # of a model's replicas, until its deployment fails
 _TRIES = 3  # of a request whose replica is lost before it answered
@@ -50,9 +50,12 @@ class Replica:
         if version != _version():
             raise RuntimeError(f"{self.place}: wick {_version()} is there, and who deployed has {version}; install the same version on all nodes")
         model = settings["model"]
-        for path in (model, *settings["adapters"].values()):
-            if not path.startswith("hf://") and not os.path.exists(path):
-                raise RuntimeError(f"{self.place}: there is no {path}; it must be at this path on all nodes, or be one of hf://")
+        try:
+            _check_path("model", model)
+            for path in settings["adapters"].values():
+                _check_path("adapter", path)
+        except FileNotFoundError as error:
+            raise RuntimeError(f"{self.place}: {error}") from None
         self.folder = tempfile.TemporaryDirectory(prefix="wick-serve-")
         self.socket = os.path.join(self.folder.name, "socket")
         self.log = os.path.join(self.folder.name, "log")
@@ -86,9 +89,7 @@ class Replica:
             os._exit(1)
 
     def _last_lines(self) -> str:
-        with open(self.log, "rb") as log:
-            log.seek(max(0, os.path.getsize(self.log) - 4096))
-            return "\n".join(log.read().decode(errors="replace").strip().splitlines()[-10:])
+        return _last_lines(self.log, max(0, os.path.getsize(self.log) - 4096))
 
     def _status(self) -> int | None:
         """Of /v1/ready; None: nothing answers."""

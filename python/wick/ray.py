@@ -279,8 +279,7 @@ class _Actor:
             ray.get(loads.end.remote(pool, actor, loaded))
 
     def load(self, model: str, options: Mapping[str, Any], threads: int) -> Model:
-        if not model.startswith("hf://") and not os.path.exists(model):
-            raise FileNotFoundError(f"there is no {model}; the model must be at this path on all nodes, or be one of hf://")
+        _check_path("model", model)
         device = {"device": Device("cpu", threads=threads)} if threads else {}
         with _one_on_this_node(model):
             made = _load(model, **{**device, **options})
@@ -341,6 +340,12 @@ def _version() -> str:
 
 
 # --- What the functions have in common ---
+
+
+def _check_path(what: str, path: str) -> None:
+    """Raises FileNotFoundError for a path that this node has not."""
+    if not path.startswith("hf://") and not os.path.exists(path):
+        raise FileNotFoundError(f"there is no {path}; the {what} must be at this path on all nodes, or be one of hf://")
 
 
 def _missing(ray: Any, least: int, what: str, resources: Mapping[str, float]) -> str | None:
