@@ -30,7 +30,7 @@ constexpr uint32_t kTileRows = ir::kLaneTile.m, kTileTokens = ir::kLaneTile.n;
 constexpr uint32_t kSumStride = 12;
 
 // The four words of eight neighbouring columns.
-std::vector<Value> halves_of(const LaneColumns& columns, const std::array<Value, 8>& numbers) {
+std::array<Value, 4> halves_of(const LaneColumns& columns, const std::array<Value, 8>& numbers) {
   const auto word = [&](uint32_t i) {
     const uint32_t first = i / 2 * 4 + (columns.interleaved() ? i % 2 : i % 2 * 2);
     return pack_limited(numbers[first], numbers[first + (columns.interleaved() ? 2 : 1)]);
@@ -38,6 +38,7 @@ std::vector<Value> halves_of(const LaneColumns& columns, const std::array<Value,
   return {word(0), word(1), word(2), word(3)};
 }
 
+// Of norm_by_lane: lanes of a group, and the most vectors of eight columns that each keeps in registers.
 constexpr uint32_t kNormLanes = 512, kMaxHeldEights = 4;
 
 class LaneProduct {
@@ -143,10 +144,10 @@ class LaneProduct {
   // The residuals of a lane's results where they are few: on their way while it multiplies. With four tiles of tokens, that is slower
   // (q4_k, 32 tokens, a whole model on an H200: 5,840 and 6,000 tokens/s), with one and eight faster or equal.
   [[nodiscard]] Words read_residuals(uint32_t range) {
-    constexpr uint32_t kMost = 8;
+    constexpr uint32_t kMaxReadAhead = 8;
     Words read;
     const bool gains = group_.token_tiles == 1 || group_.token_tiles == 8;
-    if (!residual_ || !gains || results_of_lane() * group_.token_tiles > kMost) return read;
+    if (!residual_ || !gains || results_of_lane() * group_.token_tiles > kMaxReadAhead) return read;
     const uint32_t rows = group_.rows(form_.gate.has_value());
     for (uint32_t j = 0; j < group_.token_tiles; ++j) {
       for (uint32_t i = 0; i < results_of_lane(); ++i) {
@@ -310,7 +311,7 @@ ir::Kernel halves_by_lane(const LaneColumns& columns, const DeviceCaps& caps) {
   k.when(i < count, [&] {
     const Value place = x_offset + token * width + column, exists = token < tokens;
     const ir::Vector low = x.load4_if(exists, place, 0.0F), high = x.load4_if(exists, place + 4U, 0.0F);
-    const std::vector<Value> words = halves_of(columns, {low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3]});
+    const std::array<Value, 4> words = halves_of(columns, {low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3]});
     halves.store(i * 4U, {words[0], words[1], words[2], words[3]});
   });
   return k.finish();
@@ -365,7 +366,7 @@ ir::Kernel norm_by_lane(std::span<const LaneColumns> orders, uint32_t held, cons
         const Eight factors = eight(weight, here[i], weight_offset + column_of(orders[order], units[i]));
         Eight normed;
         for (uint32_t j = 0; j < 8; ++j) normed[j] = numbers[j] * scale * factors[j];
-        const std::vector<Value> words = halves_of(orders[order], normed);
+        const std::array<Value, 4> words = halves_of(orders[order], normed);
         const Value vector =
             (token / kTileTokens * (width / 32U) + units[i] / 4U) * ir::kLaneTileLanes + token % kTileTokens * 4U + units[i] % 4U;
         halves[order].store(vector * 4U, {words[0], words[1], words[2], words[3]});

@@ -37,8 +37,7 @@ class Optimizer {
   void keep_master_weights() noexcept { keeps_master_weights_ = true; }
 
   // Tensors that a training that goes on needs beside the variables, by the variable's number: "3.mean" (save_safetensors writes it), and
-  // "3.master", the weights in f32. A
-  // variable that was never moved has none. The learning rates are not part of it.
+  // "3.master", the weights in f32. A variable that was never moved has none. The learning rates are not part of it.
   [[nodiscard]] NamedTensors state() const;
   // Takes the place of the state. Errors: invalid_argument for a name that this optimizer has not, or a part that is missing;
   // shape_mismatch; then nothing is changed.

@@ -64,7 +64,7 @@ class DeltaRuleMixer final : public Mixer {
   DeltaRuleSpec spec_;
   bool deterministic_, joined_;             // beta_ has alpha's rows too
   std::vector<ScaledMatrix> qkv_;           // of queries, keys and values: one, or three
-  std::vector<ScaledMatrix> gate_, alpha_;  // one behind the other
+  std::vector<ScaledMatrix> gate_, alpha_;  // the first one's result goes through the next
   ScaledMatrix beta_, out_;
   ShortConvolution convolution_;
   StateRange state_;
