@@ -192,7 +192,9 @@ void bind_nn(nb::module_& module) {
   functional.def("batch_norm", &batch_norm, nb::arg("x"), nb::arg("running_mean"), nb::arg("running_var"), nb::arg("weight") = nb::none(),
                  nb::arg("bias") = nb::none(), nb::kw_only(), nb::arg("training") = false, nb::arg("momentum") = 0.1,
                  nb::arg("eps") = 1e-5);
-  functional.def("checkpoint", &checkpoint, nb::arg("function"), nb::arg("inputs"));
+  functional.def("checkpoint", &checkpoint, nb::arg("function"), nb::arg("inputs"),
+                 nb::sig("def checkpoint(function: collections.abc.Callable[..., wick._wick.Tensor], "
+                         "inputs: collections.abc.Sequence[wick._wick.Tensor]) -> wick._wick.Tensor"));
   functional.def("sgd_step", &sgd_step, nb::arg("weights"), nb::arg("gradient"), nb::arg("kept").none(), nb::arg("lr"), nb::arg("momentum"),
                  nb::arg("dampening"), nb::arg("weight_decay"), nb::arg("nesterov"));
   functional.def("adam_step", &adam_step, nb::arg("weights"), nb::arg("gradient"), nb::arg("mean").none(), nb::arg("square").none(),
