@@ -17,7 +17,7 @@ void read_elements(const std::byte* elements, std::span<Value> values) {
   for (size_t index = 0; index < values.size(); ++index) {
     Stored element;
     std::memcpy(&element, elements + index * sizeof(Stored), sizeof(Stored));
-    values[index] = static_cast<Value>(element);
+    values[index] = static_cast<Value>(element);  // NOLINT(bugprone-signed-char-misuse): i8 is a number, no character
   }
 }
 
