@@ -6,6 +6,7 @@
 #include "wick/base/fail.h"
 #include "wick/engine/sampling.h"
 #include "wick/server/event_stream.h"
+#include "wick/server/generation_fields.h"
 #include "wick/server/logprobs_json.h"
 #include "wick/server/usage_json.h"
 

@@ -11,6 +11,7 @@
 #include "wick/server/chat_output.h"
 #include "wick/server/chat_request.h"
 #include "wick/server/dialect.h"
+#include "wick/server/embeddings_api.h"
 #include "wick/server/generation_fields.h"
 #include "wick/server/prompt_length.h"
 #include "wick/server/router.h"
