@@ -1,5 +1,5 @@
-// Decompositions of matrices, on the host in f64: what wick.array_api.linalg is made of. Each takes f64 [..., m, n]. eigh and svd are
-// LAPACK's where a library was found (lapack.h).
+// Decompositions of matrices, on the host: what wick.array_api.linalg is made of. Each takes f64 [..., m, n]. eigh and svd take f32, too,
+// and are LAPACK's where a library was found (lapack.h).
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -15,6 +15,7 @@
 
 #include "array.h"
 #include "lapack.h"
+#include "wick/tensor/dtype_of.h"
 
 namespace wick_python {
 namespace {
@@ -22,50 +23,57 @@ namespace {
 constexpr int kMaxSweeps = 60;
 
 // Row-major.
-struct Matrix {
+template <class Number>
+struct MatrixOf {
   int64_t rows = 0, columns = 0;
-  std::vector<double> values;
+  std::vector<Number> values;
 
-  Matrix(int64_t m, int64_t n) : rows(m), columns(n), values(static_cast<size_t>(m * n)) {}
-  double& operator()(int64_t row, int64_t column) { return values[static_cast<size_t>(row * columns + column)]; }
-  double operator()(int64_t row, int64_t column) const { return values[static_cast<size_t>(row * columns + column)]; }
+  MatrixOf(int64_t m, int64_t n) : rows(m), columns(n), values(static_cast<size_t>(m * n)) {}
+  Number& operator()(int64_t row, int64_t column) { return values[static_cast<size_t>(row * columns + column)]; }
+  Number operator()(int64_t row, int64_t column) const { return values[static_cast<size_t>(row * columns + column)]; }
 
-  static Matrix identity(int64_t n) {
-    Matrix made(n, n);
+  static MatrixOf identity(int64_t n) {
+    MatrixOf made(n, n);
     for (int64_t i = 0; i < n; ++i) made(i, i) = 1;
     return made;
   }
-  [[nodiscard]] Matrix transposed() const {
-    Matrix made(columns, rows);
+  [[nodiscard]] MatrixOf transposed() const {
+    MatrixOf made(columns, rows);
     for (int64_t i = 0; i < rows; ++i) {
       for (int64_t j = 0; j < columns; ++j) made(j, i) = (*this)(i, j);
     }
     return made;
   }
-  [[nodiscard]] Matrix left(int64_t count) const {
-    Matrix made(rows, count);
+  [[nodiscard]] MatrixOf left(int64_t count) const {
+    MatrixOf made(rows, count);
     for (int64_t i = 0; i < rows; ++i) {
       for (int64_t j = 0; j < count; ++j) made(i, j) = (*this)(i, j);
     }
     return made;
   }
-  [[nodiscard]] double largest() const {
-    double most = 0;
-    for (const double value : values) most = std::max(most, std::abs(value));
+  [[nodiscard]] Number largest() const {
+    Number most = 0;
+    for (const Number value : values) most = std::max(most, std::abs(value));
     return most;
   }
 };
 
+using Matrix = MatrixOf<double>;
+
 // The matrices of a tensor, one after another.
-class Stack {
+template <class Number>
+class StackOf {
  public:
-  Stack(const Array& array, const char* function) : shape_(array.t.shape()) {
-    if (array.t.dtype() != DType::f64 || shape_.rank() < 2) {
-      throw nb::value_error((std::string(function) + ": expected f64 with two dimensions or more").c_str());
+  static constexpr DType kDtype = wick::DTypeOf<Number>::value;
+
+  StackOf(const Array& array, const char* function) : shape_(array.t.shape()) {
+    if (array.t.dtype() != kDtype || shape_.rank() < 2) {
+      throw nb::value_error(
+          (std::string(function) + ": expected " + std::string(wick::to_string(kDtype)) + " with two dimensions or more").c_str());
     }
     rows_ = shape_[shape_.rank() - 2];
     columns_ = shape_[shape_.rank() - 1];
-    values_ = array.t.detach().to_device(Device::cpu()).contiguous().to_vector<double>();
+    values_ = array.t.detach().to_device(Device::cpu()).contiguous().to_vector<Number>();
   }
 
   [[nodiscard]] int64_t rows() const { return rows_; }
@@ -75,8 +83,8 @@ class Stack {
     for (int d = 0; d + 2 < shape_.rank(); ++d) made *= shape_[d];
     return made;
   }
-  [[nodiscard]] Matrix at(int64_t index) const {
-    Matrix made(rows_, columns_);
+  [[nodiscard]] MatrixOf<Number> at(int64_t index) const {
+    MatrixOf<Number> made(rows_, columns_);
     const auto first = values_.begin() + index * rows_ * columns_;
     std::copy(first, first + rows_ * columns_, made.values.begin());
     return made;
@@ -87,11 +95,11 @@ class Stack {
         (std::string(function) + ": a matrix of " + std::to_string(rows_) + " × " + std::to_string(columns_) + " is not square").c_str());
   }
   void need_finite(const char* function) const {
-    if (std::ranges::all_of(values_, [](double value) { return std::isfinite(value); })) return;
+    if (std::ranges::all_of(values_, [](Number value) { return std::isfinite(value); })) return;
     throw nb::value_error((std::string(function) + ": a matrix has NaN or infinity").c_str());
   }
   // A tensor of what was made of each matrix, one after another, with these dimensions behind those of the stack.
-  [[nodiscard]] Array collect(std::vector<double> made, std::initializer_list<int64_t> dims) const {
+  [[nodiscard]] Array collect(std::vector<Number> made, std::initializer_list<int64_t> dims) const {
     std::vector<int64_t> extents;
     for (int d = 0; d + 2 < shape_.rank(); ++d) extents.push_back(shape_[d]);
     extents.insert(extents.end(), dims);
@@ -101,10 +109,15 @@ class Stack {
  private:
   Shape shape_;
   int64_t rows_ = 0, columns_ = 0;
-  std::vector<double> values_;
+  std::vector<Number> values_;
 };
 
-void append(std::vector<double>& to, const Matrix& matrix) { to.insert(to.end(), matrix.values.begin(), matrix.values.end()); }
+using Stack = StackOf<double>;
+
+template <class Number>
+void append(std::vector<Number>& to, const MatrixOf<Number>& matrix) {
+  to.insert(to.end(), matrix.values.begin(), matrix.values.end());
+}
 
 // The lower triangle, whose product with its transpose is the matrix.
 void factor_cholesky(Matrix& a) {
@@ -380,20 +393,30 @@ std::tuple<Array, Array> qr(const Array& x, bool complete) {
   return {stack.collect(std::move(left), {stack.rows(), inner}), stack.collect(std::move(right), {inner, stack.columns()})};
 }
 
+template <class Number>
+std::tuple<Array, Array> eigh_by_lapack(const Array& x) {
+  const StackOf<Number> stack(x, "eigh");
+  stack.need_square("eigh");
+  stack.need_finite("eigh");
+  std::vector<Number> numbers, vectors;
+  for (int64_t index = 0; index < stack.count(); ++index) {
+    MatrixOf<Number> a = stack.at(index);
+    std::vector<Number> values(static_cast<size_t>(a.rows));
+    if (!lapack::eigh(a.rows, a.values, values)) throw nb::value_error("eigh: LAPACK's iteration did not converge");
+    numbers.insert(numbers.end(), values.begin(), values.end());
+    append(vectors, a.transposed());
+  }
+  return {stack.collect(std::move(numbers), {stack.rows()}), stack.collect(std::move(vectors), {stack.rows(), stack.rows()})};
+}
+
 std::tuple<Array, Array> eigh(const Array& x) {
-  const Stack stack(x, "eigh");
+  if (lapack::is_open()) return x.t.dtype() == DType::f32 ? eigh_by_lapack<float>(x) : eigh_by_lapack<double>(x);
+  const Stack stack({x.t.to_dtype(DType::f64)}, "eigh");
   stack.need_square("eigh");
   stack.need_finite("eigh");
   std::vector<double> numbers, vectors;
   for (int64_t index = 0; index < stack.count(); ++index) {
     Matrix a = stack.at(index);
-    if (lapack::is_open()) {
-      std::vector<double> values(static_cast<size_t>(a.rows));
-      if (!lapack::eigh(a.rows, a.values, values)) throw nb::value_error("eigh: LAPACK's iteration did not converge");
-      numbers.insert(numbers.end(), values.begin(), values.end());
-      append(vectors, a.transposed());
-      continue;
-    }
     const double scale = a.largest();
     if (scale > 0) {
       for (double& value : a.values) value /= scale;
@@ -408,30 +431,38 @@ std::tuple<Array, Array> eigh(const Array& x) {
   return {stack.collect(std::move(numbers), {stack.rows()}), stack.collect(std::move(vectors), {stack.rows(), stack.rows()})};
 }
 
+template <class Number>
+std::tuple<Array, Array, Array> svd_by_lapack(const Array& x, bool full) {
+  const StackOf<Number> stack(x, "svd");
+  stack.need_finite("svd");
+  const int64_t m = stack.rows(), n = stack.columns(), inner = std::min(m, n);
+  std::vector<Number> left, sizes, right;
+  for (int64_t index = 0; index < stack.count(); ++index) {
+    MatrixOf<Number> a = stack.at(index), u(m, full ? m : inner), vh(full ? n : inner, n);
+    std::vector<Number> s(static_cast<size_t>(inner));
+    if (inner == 0) {  // LAPACK leaves them as they are
+      u = MatrixOf<Number>::identity(m).left(u.columns);
+      vh = MatrixOf<Number>::identity(n).left(vh.rows).transposed();
+    }
+    if (!lapack::svd(m, n, full, a.values, u.values, s, vh.values)) throw nb::value_error("svd: LAPACK's iteration did not converge");
+    append(left, u);
+    append(right, vh);
+    sizes.insert(sizes.end(), s.begin(), s.end());
+  }
+  return {stack.collect(std::move(left), {m, full ? m : inner}), stack.collect(std::move(sizes), {inner}),
+          stack.collect(std::move(right), {full ? n : inner, n})};
+}
+
 // U, the singular values by falling size, and the transpose of V.
 std::tuple<Array, Array, Array> svd(const Array& x, bool full) {
-  const Stack stack(x, "svd");
+  if (lapack::is_open()) return x.t.dtype() == DType::f32 ? svd_by_lapack<float>(x, full) : svd_by_lapack<double>(x, full);
+  const Stack stack({x.t.to_dtype(DType::f64)}, "svd");
   stack.need_finite("svd");
   const bool wide = stack.columns() > stack.rows();
   const int64_t inner = std::min(stack.rows(), stack.columns());
   std::vector<double> left, sizes, right;
   for (int64_t index = 0; index < stack.count(); ++index) {
-    Matrix a = stack.at(index);
-    if (lapack::is_open()) {
-      Matrix u(a.rows, full ? a.rows : inner), vh(full ? a.columns : inner, a.columns);
-      std::vector<double> s(static_cast<size_t>(inner));
-      if (inner == 0) {  // LAPACK leaves them as they are
-        u = Matrix::identity(a.rows).left(u.columns);
-        vh = Matrix::identity(a.columns).left(vh.rows).transposed();
-      }
-      if (!lapack::svd(a.rows, a.columns, full, a.values, u.values, s, vh.values)) {
-        throw nb::value_error("svd: LAPACK's iteration did not converge");
-      }
-      append(left, u);
-      append(right, vh);
-      sizes.insert(sizes.end(), s.begin(), s.end());
-      continue;
-    }
+    const Matrix a = stack.at(index);
     const Singular made = decompose_tall(wide ? a.transposed() : a, full);
     append(left, wide ? made.v : made.u);
     append(right, (wide ? made.u : made.v).transposed());

@@ -41,6 +41,20 @@ def test_svd_is_of_orthogonal_matrices_and_falling_values(matrix):
         np.testing.assert_allclose(np.swapaxes(whole, -1, -2) @ whole, np.broadcast_to(np.eye(whole.shape[-1]), whole.shape), atol=1e-12)
 
 
+def test_f32_stays_f32_and_is_right_to_its_rounding(matrix, square):
+    single = matrix.astype("f4")
+    u, s, vh = linalg.svd(wick.tensor(single))
+    assert {u.dtype, s.dtype, vh.dtype} == {wick.float32}
+    inner = s.shape[-1]
+    np.testing.assert_allclose(s.numpy(), np.linalg.svd(single.astype("f8"), compute_uv=False), rtol=1e-5, atol=3e-6)
+    np.testing.assert_allclose((u[..., :inner] * s.unsqueeze(-2) @ vh[..., :inner, :]).numpy(), single, atol=1e-5)
+    symmetric = (square + np.swapaxes(square, -1, -2)).astype("f4")
+    values, vectors = linalg.eigh(wick.tensor(symmetric))
+    assert {values.dtype, vectors.dtype} == {wick.float32}
+    np.testing.assert_allclose(values.numpy(), np.linalg.eigvalsh(symmetric.astype("f8")), rtol=1e-5, atol=3e-6)
+    np.testing.assert_allclose((vectors * values.unsqueeze(-2) @ vectors.mT).numpy(), symmetric, atol=1e-5)
+
+
 def test_svd_of_a_matrix_without_full_rank_is_whole():
     x = wick.tensor([[1.0, 2.0], [2.0, 4.0], [3.0, 6.0]], "f64")
     u, s, vh = linalg.svd(x)

@@ -54,6 +54,12 @@ def _on_host(x: Tensor) -> Tensor:
     return x.to("cpu").to(_wick.float64)
 
 
+def _for_lapack(x: Tensor) -> Tensor:
+    """f32 stays so."""
+    lapack()
+    return x.to("cpu") if x.dtype == _wick.float32 else _on_host(x)
+
+
 def _as(made: Tensor, x: Tensor) -> Tensor:
     return made.to(x.dtype).to(x.device)
 
@@ -92,8 +98,7 @@ def slogdet(x: Tensor, /) -> SlogdetResult:
 def eigh(x: Tensor, /) -> EighResult:
     """Of symmetric matrices, of which the lower triangle is read: eigenvalues from the least on, vectors as columns."""
     _floats("eigh", x)
-    lapack()
-    values, vectors = _wick._eigh(_on_host(x))
+    values, vectors = _wick._eigh(_for_lapack(x))
     return EighResult(_as(values, x), _as(vectors, x))
 
 
@@ -130,8 +135,7 @@ def qr(x: Tensor, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRR
 
 def svd(x: Tensor, /, *, full_matrices: builtins.bool = True) -> SVDResult:
     _floats("svd", x)
-    lapack()
-    u, s, vh = _wick._svd(_on_host(x), full_matrices)
+    u, s, vh = _wick._svd(_for_lapack(x), full_matrices)
     return SVDResult(_as(u, x), _as(s, x), _as(vh, x))
 
 
