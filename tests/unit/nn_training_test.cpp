@@ -2,10 +2,13 @@
 
 #include <cmath>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "nn_values.h"
 #include "wick/base/error.h"
 #include "wick/nn/batch_norm.h"
+#include "wick/nn/dropout.h"
 #include "wick/nn/gradient_clipping.h"
 #include "wick/nn/init.h"
 #include "wick/nn/linear.h"
@@ -14,6 +17,7 @@
 #include "wick/nn/schedule.h"
 #include "wick/nn/var_builder.h"
 #include "wick/nn/var_map.h"
+#include "wick/tensor/checkpoint.h"
 
 namespace wick::nn {
 namespace {
@@ -104,6 +108,35 @@ TEST(Optimizer, GroupsHaveSettingsOfTheirOwn) {
   EXPECT_THAT([&] { optimizer.set_learning_rate(2, 0.1); }, ThrowsMessage<Error>(HasSubstr("group 2: there are 2")));
 }
 
+// Steps of 2⁻¹⁰ from 1 on, in bf16, which has no number between 1 and 1 - 2⁻⁸.
+void take_small_step(Optimizer& optimizer) { optimizer.backward_step(optimizer.vars()[0]->to_dtype(DType::f32).sum_all()); }
+
+TEST(Optimizer, MasterWeightsKeepStepsThatBf16CannotHold) {
+  constexpr double kStep = 1.0 / 1024;
+  const auto one = [] { return Var::from_tensor(Tensor::ones({1}, DType::bf16, Device::cpu())); };
+  const Var rounded = one(), kept = one(), resumed = one();
+  Sgd without({rounded}, kStep), with({kept}, kStep), second({resumed}, kStep);
+  with.keep_master_weights();
+  second.keep_master_weights();
+  for (int step = 0; step < 16; ++step) take_small_step(without), take_small_step(with);
+  EXPECT_EQ(rounded->to_dtype(DType::f32).item(), 1);
+  EXPECT_EQ(kept->to_dtype(DType::f32).item(), 1 - 16 * kStep);
+  take_small_step(with);  // 1 - 17 · 2⁻¹⁰ is no bf16
+  const NamedTensors state = with.state();
+  EXPECT_EQ(state.at("0.master").to_vector<float>()[0], 1 - 17 * kStep);
+
+  resumed.set(kept->copy());
+  second.load_state(state);
+  for (int step = 0; step < 3; ++step) take_small_step(with), take_small_step(second);
+  EXPECT_EQ(kept->to_dtype(DType::f32).item(), 1 - 20 * kStep);
+  EXPECT_EQ(resumed->to_dtype(DType::f32).item(), 1 - 20 * kStep);
+
+  // A variable that was set counts as it is.
+  kept.set(Tensor::full({1}, 2, DType::bf16, Device::cpu()));
+  take_small_step(with);
+  EXPECT_EQ(with.state().at("0.master").to_vector<float>()[0], 2 - kStep);
+}
+
 TEST(Optimizer, RefusesAStateThatIsNotItsOwn) {
   const Var a = Var::of<double>({3, -4}, Device::cpu());
   Adam optimizer({a}, AdamConfig{});
@@ -117,6 +150,38 @@ TEST(Optimizer, RefusesAStateThatIsNotItsOwn) {
   EXPECT_THAT([&] { optimizer.load_state({{"1.mean", a->copy()}}); },
               ThrowsMessage<Error>(HasSubstr("'1.mean' is not of this optimizer, which has 1 variables")));
   EXPECT_EQ(optimizer.state().at("0.mean").to_vector<double>(), before.at("0.mean").to_vector<double>());
+}
+
+TEST(Checkpoint, GradientsAreThoseOfTheFunctionWhichRunsTwice) {
+  const Var x = Var::of<double>({0.5, -1.25, 2}, Device::cpu());
+  const Var w = Var::of<double>({3, 1, -2}, Device::cpu());
+  int runs = 0;
+  const auto function = [&](std::span<const Tensor> inputs) {
+    ++runs;
+    return (inputs[0] * w.tensor()).exp().sum_all();
+  };
+  const std::vector<Tensor> inputs{x.tensor()};
+  const Tensor loss = checkpoint(function, inputs);
+  EXPECT_EQ(runs, 1);
+  const GradStore gradients = backward(loss);
+  EXPECT_EQ(runs, 2);
+  const GradStore expected = backward(function(inputs));
+  EXPECT_EQ(loss.item(), function(inputs).item());
+  for (const Var* var : {&x, &w}) EXPECT_EQ(gradients.get(*var)->to_vector<double>(), expected.get(*var)->to_vector<double>());
+}
+
+TEST(Checkpoint, DropsTheSameElementsInBothRuns) {
+  const Var x = Var::from_tensor(Tensor::ones({4096}, DType::f32, Device::cpu()));
+  const Tensor made = checkpoint([](std::span<const Tensor> inputs) { return dropout(inputs[0], 0.5); }, {x.tensor()});
+  const std::vector<float> kept = made.to_vector<float>();  // 0 or 2, which is the gradient
+  EXPECT_EQ(backward(made.sum_all()).get(x)->to_vector<float>(), kept);
+  EXPECT_THAT(kept, testing::AllOf(testing::Contains(0), testing::Contains(2)));
+}
+
+TEST(Checkpoint, RefusesGradientsOfGradients) {
+  const Var x = Var::of<double>({4}, Device::cpu());
+  const Tensor made = checkpoint([](std::span<const Tensor> inputs) { return inputs[0].sqrt(); }, {x.tensor()});
+  EXPECT_THAT([&] { (void)backward(made, {.create_graph = true}); }, ThrowsMessage<Error>(HasSubstr("create_graph")));
 }
 
 TEST(Loss, BinaryCrossEntropyIsExactForLargeLogits) {
