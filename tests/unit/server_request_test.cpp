@@ -246,7 +246,8 @@ TEST(HttpClient, ReadsUrls) {
   EXPECT_EQ(url.path, "/base");
   EXPECT_EQ(parse_http_url("f", "http://[::1]:80").host, "::1");
   EXPECT_EQ(parse_http_url("f", "http://h").port, "80");
-  for (const char* bad : {"https://h", "h:80", "http://", "http://h:x", "http://h:1234567", "http://h\r\n:80"}) {
+  for (const char* bad :
+       {"https://h", "h:80", "http://", "http://h:x", "http://h:1234567", "http://h\r\n:80", "http://h/\t", "http://h\x7F"}) {
     EXPECT_THROW((void)parse_http_url("--queen-url", bad), Error) << bad;
   }
 }

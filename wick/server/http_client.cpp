@@ -1,5 +1,6 @@
 #include "wick/server/http_client.h"
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/basic_stream_socket.hpp>
 #include <boost/asio/io_context.hpp>
@@ -146,7 +147,8 @@ HttpUrl parse_http_url(const std::string& flag, const std::string& url) {
   if (rest.starts_with('[') && rest.ends_with(']')) rest = rest.substr(1, rest.size() - 2);
   result.host = rest;
   const bool is_port = !result.port.empty() && result.port.size() <= 5 && result.port.find_first_not_of("0123456789") == std::string::npos;
-  if (result.host.empty() || !is_port || url.find_first_of(" \r\n") != std::string::npos) {
+  const bool has_blanks = std::ranges::any_of(url, [](unsigned char c) { return c <= ' ' || c == 0x7F; });  // or control characters
+  if (result.host.empty() || !is_port || has_blanks) {
     fail(ErrorCode::invalid_argument, "{} {}: not an address; give one such as http://127.0.0.1:8080", flag, url);
   }
   return result;
