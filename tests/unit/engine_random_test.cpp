@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <map>
 #include <random>
+#include <span>
 
 #include "unit/engine_samples.h"
+#include "wick/base/hash.h"
 
 namespace wick {
 namespace {
@@ -15,7 +17,8 @@ using Sample = EngineSample;
 
 class RandomUsers {
  public:
-  explicit RandomUsers(uint32_t seed) : random_(seed) {
+  // `adaptive`: SpeculationOptions::adaptive; how many tokens are proposed then depends on measured times.
+  explicit RandomUsers(uint32_t seed, bool adaptive = true) : random_(seed) {
     options_.context = 160;
     options_.sequences = 1 + pick(8);
     // From hardly more than one whole context to plenty: often too little for all.
@@ -25,6 +28,7 @@ class RandomUsers {
     options_.prefix_cache = pick(4) > 0;
     options_.cache_ram_bytes = pick(2) * 20000;
     options_.speculation.most = pick(2) * 6;
+    options_.speculation.adaptive = adaptive;
     for (int count = 0; count < 3; ++count) beginnings_.push_back(Sample::random_tokens(random_, 70));
     (void)sample_.engine(options_);
     sample_.model.watch = [this](const Batch& batch) { check(batch); };
@@ -41,6 +45,10 @@ class RandomUsers {
       default: return step();
     }
   }
+
+  [[nodiscard]] EngineMetrics metrics() { return sample_.running().metrics(); }
+  // Of all batches, answers and counts so far.
+  [[nodiscard]] uint64_t hash() const noexcept { return hash_; }
 
   void finish() {
     // Each step brings each that runs on, so that this is far more than enough.
@@ -64,6 +72,9 @@ class RandomUsers {
   int64_t pick(int64_t below) { return static_cast<int64_t>(random_() % static_cast<uint64_t>(below)); }
 
   void check(const Batch& batch) {
+    for (const SequenceSlice& slice : batch.sequences) hash_ = fnv1a(fnv1a(hash_, slice.first), slice.count);
+    hash_ = fnv1a(hash_, std::as_bytes(std::span(batch.tokens)));
+    hash_ = fnv1a(hash_, std::as_bytes(std::span(batch.positions)));
     EXPECT_LE(std::ssize(batch.sequences), options_.sequences);
     const int64_t decoding =
         std::count_if(batch.sequences.begin(), batch.sequences.end(), [](const auto& slice) { return slice.count == 1; });
@@ -111,8 +122,16 @@ class RandomUsers {
     });
   }
 
-  void check(const User& user) const {
+  void check(const User& user) {
     const Answer& answer = user.answer;
+    for (const std::vector<TokenId>& tokens : answer.tokens) hash_ = fnv1a(hash_, std::as_bytes(std::span(tokens)));
+    for (const FinishEvent& finish : answer.finishes) {
+      const Usage& usage = finish.usage;
+      for (const int64_t number : {finish.choice, static_cast<int64_t>(finish.reason), usage.cached_tokens, usage.completion_tokens,
+                                   usage.draft_tokens, usage.accepted_tokens, usage.preemptions}) {
+        hash_ = fnv1a(hash_, static_cast<uint64_t>(number));
+      }
+    }
     ASSERT_FALSE(answer.error) << answer.error->message;
     ASSERT_EQ(std::ssize(answer.finishes), user.choices);
     for (const FinishEvent& finish : answer.finishes) {
@@ -132,6 +151,7 @@ class RandomUsers {
   Sample sample_{160};
   std::vector<std::vector<TokenId>> beginnings_;
   std::vector<User> users_;
+  uint64_t hash_ = kFnvBasis;
 };
 
 TEST(EngineRandom, EveryRequestIsAnsweredAsIfItWereAlone) {
@@ -142,6 +162,30 @@ TEST(EngineRandom, EveryRequestIsAnsweredAsIfItWereAlone) {
     for (int action = 0; action < 400; ++action) users.act();
     users.finish();
     if (testing::Test::HasFailure()) return;
+  }
+}
+
+// Schedules are data: changing a policy changes these numbers, moving code does not.
+TEST(EngineSteps, AreThoseRecordedForEachSeed) {
+  struct Recorded {
+    uint64_t steps, preemptions, prefix_hits, hash;
+  };
+  const std::vector<Recorded> recorded = {
+      {235, 4, 340, 0x5B91FA72B85147C7},  {293, 13, 581, 0xFA3D9F1B2EF04210}, {297, 4, 133, 0xB53BF93D47CC4CAD},
+      {258, 8, 0, 0x5B0F8BF93049E451},    {328, 9, 708, 0x7270DA0CEE697C1C},  {219, 9, 462, 0x2E2DF472D9D39BCA},
+      {418, 7, 232, 0xD6AB46EEC6D2866E},  {262, 11, 315, 0x70E62FB6339F0958}, {332, 18, 1021, 0x85673017396AA3E2},
+      {265, 10, 291, 0x10D8DAF9DF7E86ED}, {297, 6, 0, 0x33B547C89E6F54C8},    {344, 10, 289, 0x3D25816E94E3E1DA},
+  };
+  for (uint32_t seed = 0; seed < recorded.size(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomUsers users(seed, false);
+    for (int action = 0; action < 400; ++action) users.act();
+    users.finish();
+    const EngineMetrics metrics = users.metrics();
+    EXPECT_EQ(metrics.steps, recorded[seed].steps);
+    EXPECT_EQ(metrics.preemptions, recorded[seed].preemptions);
+    EXPECT_EQ(metrics.prefix_hit_tokens, recorded[seed].prefix_hits);
+    EXPECT_EQ(users.hash(), recorded[seed].hash) << std::hex << users.hash();
   }
 }
 
