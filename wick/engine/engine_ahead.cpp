@@ -17,7 +17,7 @@ constexpr int64_t kFewestFiltered = 4;
 
 }  // namespace
 
-std::optional<SampleSettings> EngineCore::device_sampling(const Work& work) const {
+std::optional<SampleSettings> EngineCore::device_sampling(const SequenceRows& work) const {
   const Sequence& sequence = *work.sequence;
   const Request& request = sequence.request().request;
   const bool wants_logits = request.params.logprobs || sequence.request().ranks() || request.params.constraint != nullptr ||
@@ -28,10 +28,10 @@ std::optional<SampleSettings> EngineCore::device_sampling(const Work& work) cons
   return sequence.device_sampling(work.earlier ? 1 : 0);
 }
 
-bool EngineCore::draws_on_device(const std::vector<Work>& works) const {
+bool EngineCore::draws_on_device(const std::vector<SequenceRows>& works) const {
   if (!may_go_ahead_) return false;
   int64_t filtered = 0, plain = 0;
-  for (const Work& work : works) {
+  for (const SequenceRows& work : works) {
     if (work.results == 0) continue;
     const std::optional<SampleSettings> settings = device_sampling(work);
     if (!settings) return false;
@@ -41,22 +41,25 @@ bool EngineCore::draws_on_device(const std::vector<Work>& works) const {
   return filtered == 0 ? plain > 0 : filtered >= kFewestFiltered;
 }
 
-void EngineCore::draw(const std::vector<Work>& works, const Tensor& logits, EngineClock::time_point begin) {
+void EngineCore::draw(const std::vector<SequenceRows>& works, const Tensor& logits, EngineClock::time_point begin) {
   try {
     queue_draw(works, logits, begin);
   } catch (...) {
     // The step counts as a whole or not at all.
-    for (const Work& work : works) work.sequence->computed = pool_->truncate(work.sequence->handle, work.sequence->computed);
+    for (const SequenceRows& work : works) {
+      Sequence& sequence = *work.sequence;
+      sequence.computed = memory_.pool().truncate(sequence.handle, sequence.computed);
+    }
     throw;
   }
 }
 
-void EngineCore::queue_draw(const std::vector<Work>& works, const Tensor& logits, EngineClock::time_point begin) {
+void EngineCore::queue_draw(const std::vector<SequenceRows>& works, const Tensor& logits, EngineClock::time_point begin) {
   auto next = std::make_unique<Ahead>();
   next->begin = begin;
   next->prepared = step_was_prepared_;
   std::vector<SampleSettings> settings;
-  for (const Work& work : works) {
+  for (const SequenceRows& work : works) {
     next->computed += work.rows();
     if (work.results == 0) continue;
     settings.push_back(*device_sampling(work));
@@ -69,26 +72,16 @@ void EngineCore::queue_draw(const std::vector<Work>& works, const Tensor& logits
                          reinterpret_cast<std::byte*>(next->host.data()), next->host.size() * sizeof(int32_t));
   // What has no distribution is no token: its sequence fails when it is read.
   next->tokens = next->tokens.maximum(0);
-  for (const Work& work : works) work.sequence->computed += work.rows();
+  for (const SequenceRows& work : works) work.sequence->computed += work.rows();
   ahead_ = std::move(next);
 }
 
-bool EngineCore::would_admit() const {
-  if (scheduler_.waiting().empty()) return false;
-  if (scheduler_.free_slots() > 0) return true;
-  const Sequence* const victim = scheduler_.victim();
-  const auto& waiting = scheduler_.waiting();
-  return victim != nullptr && std::any_of(waiting.begin(), waiting.end(), [&](const auto& sequence) {
-           return sequence->request().request.priority > victim->request().request.priority;
-         });
-}
-
-bool EngineCore::would_propose(const std::vector<Work>& works) {
+bool EngineCore::would_propose(const std::vector<SequenceRows>& works) {
   if (!may_speculate_) return false;
   if (draft_ != nullptr) return true;
   std::vector<Proposal> proposals;
   bool any = false;
-  for (const Work& work : works) {
+  for (const SequenceRows& work : works) {
     Sequence& sequence = *work.sequence;
     const int64_t most = most_proposed(sequence, 1);
     const std::vector<TokenId> found =
@@ -101,13 +94,13 @@ bool EngineCore::would_propose(const std::vector<Work>& works) {
   const auto rows = std::ssize(works);
   if (pays(choose_lengths(proposals, proposing_cost(), {rows, rows, model_->recorded_rows()}, 0), ahead_cost_, rows)) return true;
   cost_.fade();
-  for (const Work& work : works) work.sequence->acceptance.fade();
+  for (const SequenceRows& work : works) work.sequence->acceptance.fade();
   return false;
 }
 
-std::vector<EngineCore::Work> EngineCore::plan_ahead() {
-  if (would_admit() || !embeddings_.empty() || next_model_ != nullptr) return {};
-  std::vector<Work> works;
+std::vector<SequenceRows> EngineCore::plan_ahead() {
+  if (scheduler_.may_admit() || !embeddings_.empty() || next_model_ != nullptr) return {};
+  std::vector<SequenceRows> works;
   int64_t there = 0;
   for (size_t row = 0; row < ahead_->rows.size(); ++row) {
     Sequence* const sequence = ahead_->rows[row].sequence;
@@ -121,13 +114,12 @@ std::vector<EngineCore::Work> EngineCore::plan_ahead() {
   const auto& running = scheduler_.running();
   const auto open = std::count_if(running.begin(), running.end(), [](const auto& sequence) { return !sequence->ended; });
   // Others read their prompts: both go on together.
-  if (works.empty() || open != there || blocks_for(works) > available_blocks() || !draws_on_device(works) || would_propose(works))
-    return {};
+  if (works.empty() || open != there || !Scheduler::fits(works, memory_) || !draws_on_device(works) || would_propose(works)) return {};
   return works;
 }
 
 bool EngineCore::run_ahead() {
-  std::vector<Work> works = plan_ahead();
+  std::vector<SequenceRows> works = plan_ahead();
   const std::unique_ptr<Ahead> before = std::move(ahead_);
   const EngineClock::time_point begin = EngineClock::now();
   bool going = false;
@@ -180,10 +172,10 @@ void EngineCore::take_drawn(Sequence& sequence, int64_t position, TokenId token)
     if (token < 0) fail_without_distribution();
     if (sequence.first_token) ++sequence.decode_steps;
     // A later step has taken it for granted.
-    if (sequence.computed > position) pool_->set_tokens(sequence.handle, position, std::span(&token, 1));
+    if (sequence.computed > position) memory_.pool().set_tokens(sequence.handle, position, std::span(&token, 1));
     const auto reason = note_choice(sequence, sequence.take(token, context_of(sequence)));
     if (!reason) return;
-    if (sequence.computed >= sequence.length()) sequence.computed = pool_->truncate(sequence.handle, sequence.length() - 1);
+    if (sequence.computed >= sequence.length()) sequence.computed = memory_.pool().truncate(sequence.handle, sequence.length() - 1);
     end(sequence, *reason);
   } catch (const Error& error) {
     fail(sequence.request(), error);

@@ -16,8 +16,8 @@
 #include "wick/engine/engine_metrics.h"
 #include "wick/engine/engine_options.h"
 #include "wick/engine/mask_threads.h"
-#include "wick/engine/prefix_store.h"
 #include "wick/engine/scheduler.h"
+#include "wick/engine/sequence_memory.h"
 #include "wick/engine/speculation.h"
 #include "wick/model/language_model.h"
 #include "wick/text/tokenizer/tokenizer.h"
@@ -26,11 +26,7 @@ namespace wick {
 
 class EngineCore {
  public:
-  // Rows of a step in which nobody decodes: what the products of a prompt are fastest with.
-  static constexpr int64_t kIdleRows = 512;
   static constexpr int64_t kDeviceStepRows = 1024;  // of devices with kernels, while somebody decodes
-  // Positions of the KV cache for each sequence, where no budget is given.
-  static constexpr int64_t kDefaultPositions = 1024;
 
   EngineCore(std::shared_ptr<LanguageModel> model, std::shared_ptr<const Tokenizer> tokenizer, const EngineOptions& options,
              LanguageModel* draft);
@@ -57,7 +53,7 @@ class EngineCore {
 
   int64_t save_session(std::span<const TokenId> tokens, const std::filesystem::path& path);
   int64_t restore_session(const std::filesystem::path& path);
-  void forget_prefixes();
+  void forget_prefixes() { memory_.forget_prefixes(); }
   void warm_up();
   // --- engine_models.cpp ---
   void add_adapter(const std::string& name, std::shared_ptr<const LoraAdapter> adapter, float scale);
@@ -71,21 +67,11 @@ class EngineCore {
   // Lets go of the model. Whether it has: not while there are requests.
   bool unload();
   // Writes what host memory keeps to the folder.
-  void flush_prefixes() { store_.flush(); }
+  void flush_prefixes() { memory_.flush(); }
 
  private:
   // Rows that the cost per row is measured with: larger batches are bound by arithmetic, and another row costs more there.
   static constexpr int64_t kMaxCostRows = 64;
-
-  // The rows of one sequence in a step: `count` of its tokens, followed by proposed ones.
-  struct Work {
-    Sequence* sequence;
-    int64_t count;
-    std::vector<TokenId> proposed = {};
-    std::optional<int64_t> earlier = {};    // its token is that of this row of the step before, which the host has not read
-    int64_t first_result = 0, results = 0;  // its rows of the result
-    [[nodiscard]] int64_t rows() const noexcept { return count + std::ssize(proposed); }
-  };
 
   // A step that was queued, whose tokens the device has drawn or will have drawn, and the host has not read.
   struct Ahead {
@@ -114,19 +100,11 @@ class EngineCore {
   void retire();
   void end(Sequence& sequence, StopReason reason);
   void fail(ActiveRequest& request, const Error& error);
-  // Gives a sequence's memory back.
+  // Frees the memory of a sequence that has ended.
   void release(Sequence& sequence, bool keep);
-  void preempt(Sequence& sequence);
   void admit();
-  [[nodiscard]] bool make_slots(const Sequence& sequence);
-  // Whether another sequence computes what this one will find in the prefix cache.
-  [[nodiscard]] bool waits_for_shared_prompt(const Sequence& sequence);
-  [[nodiscard]] bool start(Sequence& sequence);
-  [[nodiscard]] SequenceHandle find_prefix(Sequence& sequence);
-  [[nodiscard]] int64_t blocks_of(int64_t positions) const noexcept;
-  [[nodiscard]] int64_t available_blocks() const;
-  // Blocks that running sequences will take for what they have yet to compute, and for one token more each.
-  [[nodiscard]] int64_t promised_blocks() const;
+  // Counts sequences that the Scheduler has preempted.
+  void note_preempted(std::span<Sequence* const> sequences);
 
   // The most positions that the sequence may have.
   [[nodiscard]] int64_t context_of(const Sequence& sequence) const noexcept {
@@ -139,14 +117,13 @@ class EngineCore {
   void warm_up_target();
 
   // --- engine_step.cpp: one batch ---
-  [[nodiscard]] std::vector<Work> plan();
+  [[nodiscard]] std::vector<SequenceRows> plan();
   // The most tokens to propose for a sequence with so many tokens under way that the host has not read.
   [[nodiscard]] int64_t most_proposed(const Sequence& sequence, int64_t under_way) const;
-  void propose(std::vector<Work>& works);
-  [[nodiscard]] int64_t blocks_for(const std::vector<Work>& works) const;
+  void propose(std::vector<SequenceRows>& works);
   // Preempts until the batch has room.
-  void fit(std::vector<Work>& works);
-  void run(std::vector<Work>& works);
+  void fit(std::vector<SequenceRows>& works);
+  void run(std::vector<SequenceRows>& works);
   // --- Masks of constrained texts, which other threads compute while the device does ---
   // Whether the sequence's next token can be chosen. Waits for its mask for a moment, of which a step has one.
   [[nodiscard]] bool knows_mask(const Sequence& sequence);
@@ -155,31 +132,30 @@ class EngineCore {
   [[nodiscard]] bool waits_for_masks() const;
   // Chooses the tokens of those that have waited for their masks.
   void choose_waiting();
-  [[nodiscard]] Tensor forward(std::vector<Work>& works, const Tensor& earlier);
+  [[nodiscard]] Tensor forward(std::vector<SequenceRows>& works, const Tensor& earlier);
   [[nodiscard]] bool is_unwanted(const Sequence& sequence) const;
-  void take_results(Work& work, std::span<const float> logits);
-  void take_prompt_logprobs(Work& work, std::span<const float> logits);
+  void take_results(SequenceRows& work, std::span<const float> logits);
+  void take_prompt_logprobs(SequenceRows& work, std::span<const float> logits);
   void tell_prompt(Sequence& sequence);
   // How far the prompt is, where that was asked for.
   void tell_progress(Sequence& sequence);
   void fork_choices(Sequence& leader, std::span<const float> logits);
-  void choose(Work& work, std::span<const float> logits);
+  void choose(SequenceRows& work, std::span<const float> logits);
   [[nodiscard]] std::optional<StopReason> choose_one(Sequence& sequence, std::span<const float> logits);
   // Counts a token that a sequence has just got.
   std::optional<StopReason> note_choice(Sequence& sequence, std::optional<StopReason> reason);
   // --- engine_ahead.cpp: one step ahead ---
   // How the device draws the token of a work with one result; none where the host must.
-  [[nodiscard]] std::optional<SampleSettings> device_sampling(const Work& work) const;
-  [[nodiscard]] bool draws_on_device(const std::vector<Work>& works) const;
+  [[nodiscard]] std::optional<SampleSettings> device_sampling(const SequenceRows& work) const;
+  [[nodiscard]] bool draws_on_device(const std::vector<SequenceRows>& works) const;
   // Queues the drawing of tokens and their way to the host; the step counts as computed.
-  void draw(const std::vector<Work>& works, const Tensor& logits, EngineClock::time_point begin);
-  void queue_draw(const std::vector<Work>& works, const Tensor& logits, EngineClock::time_point begin);
+  void draw(const std::vector<SequenceRows>& works, const Tensor& logits, EngineClock::time_point begin);
+  void queue_draw(const std::vector<SequenceRows>& works, const Tensor& logits, EngineClock::time_point begin);
   // The step after `ahead_`; empty if its tokens must be known first.
-  [[nodiscard]] std::vector<Work> plan_ahead();
-  [[nodiscard]] bool would_admit() const;
+  [[nodiscard]] std::vector<SequenceRows> plan_ahead();
   // The cost of steps that the host waits for, as far as it is known.
   [[nodiscard]] const StepCost& proposing_cost() const noexcept { return cost_.known() ? cost_ : ahead_cost_; }
-  [[nodiscard]] bool would_propose(const std::vector<Work>& works);
+  [[nodiscard]] bool would_propose(const std::vector<SequenceRows>& works);
   // Queues the next step if it can be, then reads the tokens of the one before. Whether that was the step to do.
   [[nodiscard]] bool run_ahead();
   void collect(Ahead& ahead);
@@ -196,7 +172,7 @@ class EngineCore {
   std::shared_ptr<const Tokenizer> tokenizer_;
   EngineOptions options_;
   EngineInfo info_;
-  std::unique_ptr<KvPool> pool_;
+  SequenceMemory memory_;
   struct AddedAdapter {
     std::string name;
     std::shared_ptr<const LoraAdapter> adapter;
@@ -206,9 +182,6 @@ class EngineCore {
   std::vector<LoadedAdapter> adapters_;
   std::shared_ptr<LanguageModel> next_model_;  // that waits to take over
   std::promise<void> swapped_;
-  std::optional<int64_t> full_group_;  // the cache group that keeps all positions, if there is one
-  PrefixStore store_;
-  std::optional<uint64_t> pool_fingerprint_;
   Scheduler scheduler_;
   std::unique_ptr<DraftModel> draft_;  // may be none
   bool may_speculate_ = false;

@@ -8,18 +8,6 @@
 #include "wick/formats/printable.h"
 
 namespace wick {
-namespace {
-
-// States of prefixes: those of a few turns even where one sequence runs at once.
-constexpr int64_t kMinSnapshots = 8;
-
-int64_t state_bytes(const KvLayout& layout) {
-  int64_t numbers = 0;
-  for (const int64_t count : layout.states) numbers += count;
-  return numbers * static_cast<int64_t>(sizeof(float));
-}
-
-}  // namespace
 
 void EngineCore::take(std::shared_ptr<LanguageModel> model, bool is_same) {
   for (const AddedAdapter& added : added_adapters_) {
@@ -32,50 +20,19 @@ void EngineCore::take(std::shared_ptr<LanguageModel> model, bool is_same) {
                                [](const LoadedAdapter& left, const LoadedAdapter& right) { return left.name == right.name; });
   // Requests that wait know them by their places.
   if (!same) ::wick::fail(ErrorCode::invalid_argument, "{}: its adapters are not those of the model before it", model->info().name);
-  const KvLayout& layout = model->cache_layout();
-  KvPoolOptions options{.context = info_.context,
-                        .step = std::max(kIdleRows, info_.step_rows),
-                        .keep_prefixes = options_.prefix_cache,
-                        .devices = model->cache_devices()};
-  if (!layout.states.empty()) {
-    options.sequences = info_.sequences;
-    if (options_.prefix_cache) options.snapshots = std::max(kMinSnapshots, info_.sequences / 2);
-  }
-  options.bytes = options_.kv_bytes;
-  if (options.bytes == 0) {
-    const int64_t positions = std::max(info_.context, info_.sequences * std::min(info_.context, kDefaultPositions));
-    const int64_t contexts = (positions + info_.context - 1) / info_.context;
-    options.bytes =
-        KvPool::bytes_for(layout, options, contexts) + 2 * std::max<int64_t>(0, info_.sequences - contexts) * state_bytes(layout);
-  }
-  auto pool = std::make_unique<KvPool>(model->device(), layout, options);
-  const bool is_other = pool_fingerprint_ != pool->fingerprint();
-  if (is_other) {
-    store_.flush();
-    store_ = PrefixStore({.memory_bytes = options_.prefix_cache ? options_.cache_ram_bytes : 0,
-                          .folder = options_.prefix_cache ? options_.cache_folder : std::filesystem::path{},
-                          .folder_bytes = options_.cache_folder_bytes,
-                          .fingerprint = pool->fingerprint()});
-    pool_fingerprint_ = pool->fingerprint();
-  } else if (!is_same) {
-    store_.clear();  // a later training may have the same name and sizes
-  }
+  memory_.take(*model, info_, options_, std::max(SchedulerLimits{}.idle_rows, info_.step_rows), is_same);
   ahead_.reset();
-  pool_ = std::move(pool);
   model_ = std::move(model);
   adapters_.assign(names.begin(), names.end());
   const Runtime& runtime = model_->device().runtime();
   const bool is_shared = model_->placement() != nullptr && !model_->placement()->is_single();
+  const bool has_states = !model_->cache_layout().states.empty();
   // The host's own processor is never ahead of itself. A recurrent layer cannot take back a step that turns out to be behind the end.
-  may_go_ahead_ = options_.ahead && runtime.runs_kernels() && runtime.op_fallback() == nullptr && layout.states.empty() && !is_shared &&
+  may_go_ahead_ = options_.ahead && runtime.runs_kernels() && runtime.op_fallback() == nullptr && !has_states && !is_shared &&
                   model_->info().vocab_size <= kMaxSampledTokens;
   // A step that is taken back costs a recurrent layer a whole block of tokens.
-  may_speculate_ = options_.speculation.most > 0 && layout.states.empty() && model_->info().source_length == 0 &&
+  may_speculate_ = options_.speculation.most > 0 && !has_states && model_->info().source_length == 0 &&
                    (options_.speculation.ngram || draft_ != nullptr);
-  full_group_.reset();
-  for (size_t layer = 0; layer < layout.layers.size(); ++layer) {
-    if (layout.layers[layer].retention.kind == Retention::Kind::full) full_group_ = pool_->group_of(static_cast<int64_t>(layer));
-  }
   const ModelInfo& of = model_->info();
   info_.model = of.name;
   info_.architecture = of.architecture;
@@ -85,8 +42,8 @@ void EngineCore::take(std::shared_ptr<LanguageModel> model, bool is_same) {
   info_.layers = of.layers;
   info_.parameters = of.parameters;
   info_.file_bytes = of.file_bytes;
-  info_.kv_bytes = pool_->bytes();
-  info_.kv_positions = full_group_ ? pool_->usage(*full_group_).blocks * pool_->block_size() : info_.sequences * info_.context;
+  info_.kv_bytes = memory_.pool().bytes();
+  info_.kv_positions = memory_.positions().value_or(info_.sequences * info_.context);
   info_.context = std::min(info_.context, info_.kv_positions);
   info_.embed_tokens = info_.context;
   info_.encoder = of.encoder;
@@ -113,7 +70,7 @@ bool EngineCore::unload() {
     ::wick::fail(ErrorCode::invalid_argument, "Engine: unload needs EngineOptions::reload, which loads the model again");
   if (!idle()) return false;
   ahead_.reset();
-  pool_.reset();
+  memory_.unload();
   model_.reset();
   host_logits_ = {};
   update_gauges();

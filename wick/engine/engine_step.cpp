@@ -15,19 +15,12 @@ namespace {
 
 double seconds_since(EngineClock::time_point start) { return seconds_between(start, EngineClock::now()); }
 
-// Rows of prompts whose logits are kept for their logprobs.
-constexpr int64_t kMaxPromptLogprobRows = 64;
 // How long a step waits for masks that are not known: about what the step itself takes is too long for the others.
 constexpr std::chrono::milliseconds kMaskPatience(1);
 // And how long where nobody has anything else to compute: new requests are looked at in between.
 constexpr std::chrono::milliseconds kIdleMaskPatience(5);
 // Rows of prompts to embed in one batch; a longer prompt is one by itself.
 constexpr int64_t kEmbeddingRows = 512;
-
-bool wants_prompt_logprobs(const Sequence& sequence) {
-  const ActiveRequest& request = sequence.request();
-  return request.request.prompt_logprobs && !request.prompted;
-}
 
 }  // namespace
 
@@ -50,7 +43,7 @@ void EngineCore::step() {
     admit();
     note_load();
     if (!scheduler_.running().empty()) {
-      std::vector<Work> works = plan();
+      std::vector<SequenceRows> works = plan();
       if (!works.empty()) {
         run(works);
       } else if (embeddings_.empty() && waits_for_masks()) {
@@ -77,17 +70,8 @@ void EngineCore::publish() {
 
 // --- The batch ---
 
-std::vector<EngineCore::Work> EngineCore::plan() {
-  const std::vector<int64_t> rows = scheduler_.share_rows();
-  std::vector<Work> works;
-  for (size_t index = 0; index < rows.size(); ++index) {
-    Sequence& sequence = *scheduler_.running()[index];
-    const int64_t most = wants_prompt_logprobs(sequence) ? kMaxPromptLogprobRows : rows[index];
-    if (rows[index] == 0) continue;
-    const int64_t count = std::min(rows[index], most);
-    const bool keeps = count > 1 && sequence.request().request.cache_prompt;
-    works.push_back({.sequence = &sequence, .count = keeps ? pool_->rows_to_state(sequence.handle, count, sequence.length()) : count});
-  }
+std::vector<SequenceRows> EngineCore::plan() {
+  std::vector<SequenceRows> works = scheduler_.plan(memory_);
   if (may_speculate_) propose(works);
   fit(works);
   return works;
@@ -99,7 +83,7 @@ int64_t EngineCore::most_proposed(const Sequence& sequence, int64_t under_way) c
   return std::min({options_.speculation.most, sequence.request().request.params.max_tokens - generated - 1, info_.context - length});
 }
 
-void EngineCore::propose(std::vector<Work>& works) {
+void EngineCore::propose(std::vector<SequenceRows>& works) {
   std::vector<Proposal> proposals(works.size());
   std::vector<std::vector<TokenId>> found(works.size());
   int64_t rows = 0;
@@ -146,29 +130,12 @@ void EngineCore::propose(std::vector<Work>& works) {
   step_model_seconds_ += seconds_since(begin);
 }
 
-int64_t EngineCore::blocks_for(const std::vector<Work>& works) const {
-  int64_t blocks = 0;
-  for (const Work& work : works) {
-    const Sequence& sequence = *work.sequence;
-    blocks += blocks_of(sequence.computed + work.rows()) - blocks_of(sequence.computed);
-    blocks += pool_->shares_last_block(sequence.handle) ? 1 : 0;
-  }
-  return blocks;
-}
-
-void EngineCore::fit(std::vector<Work>& works) {
-  if (blocks_for(works) <= available_blocks()) return;
-  for (Work& work : works) work.proposed.clear();
-  while (blocks_for(works) > available_blocks()) {
-    Sequence* victim = scheduler_.victim();
-    std::erase_if(works, [&](const Work& work) { return work.sequence == victim; });
-    if (scheduler_.running().size() > 1) {
-      preempt(*victim);
-    } else {
-      fail(victim->request(),
-           RemediableError(ErrorCode::out_of_memory, "the KV cache has no room for one more token", {{"give the engine more memory"}}));
-    }
-  }
+void EngineCore::fit(std::vector<SequenceRows>& works) {
+  const Fit changes = scheduler_.fit(works, memory_);
+  note_preempted(changes.preempted);
+  if (changes.failed == nullptr) return;
+  fail(changes.failed->request(),
+       RemediableError(ErrorCode::out_of_memory, "the KV cache has no room for one more token", {{"give the engine more memory"}}));
 }
 
 bool EngineCore::is_unwanted(const Sequence& sequence) const {
@@ -183,11 +150,11 @@ bool EngineCore::is_unwanted(const Sequence& sequence) const {
   return true;
 }
 
-Tensor EngineCore::forward(std::vector<Work>& works, const Tensor& earlier) {
+Tensor EngineCore::forward(std::vector<SequenceRows>& works, const Tensor& earlier) {
   Batch batch;
   int64_t results = 0;
   std::vector<TokenId> tokens;
-  for (Work& work : works) {
+  for (SequenceRows& work : works) {
     const Sequence& sequence = *work.sequence;
     if (work.earlier) {
       tokens = {Batch::earlier_token(*work.earlier)};
@@ -198,7 +165,7 @@ Tensor EngineCore::forward(std::vector<Work>& works, const Tensor& earlier) {
     tokens.insert(tokens.end(), work.proposed.begin(), work.proposed.end());
     const bool reaches_end = work.earlier || sequence.computed + work.count == sequence.length();
     auto wanted = reaches_end ? Batch::Results::last : Batch::Results::none;
-    if (wants_prompt_logprobs(sequence) || !work.proposed.empty()) wanted = Batch::Results::all;
+    if (sequence.request().wants_prompt_logprobs() || !work.proposed.empty()) wanted = Batch::Results::all;
     work.first_result = results;
     work.results = wanted == Batch::Results::all ? work.rows() : wanted == Batch::Results::last ? 1 : 0;
     results += work.results;
@@ -206,15 +173,17 @@ Tensor EngineCore::forward(std::vector<Work>& works, const Tensor& earlier) {
     batch.sequences.back().source = sequence.request().source;
   }
   // Only if nobody wants the step any more: the others would wait for nothing.
-  const auto stop = [&] { return std::all_of(works.begin(), works.end(), [&](const Work& work) { return is_unwanted(*work.sequence); }); };
-  const RecordedSteps& recorded = pool_->recorded_steps();
+  const auto stop = [&] {
+    return std::all_of(works.begin(), works.end(), [&](const SequenceRows& work) { return is_unwanted(*work.sequence); });
+  };
+  const RecordedSteps& recorded = memory_.pool().recorded_steps();
   const int64_t not_replayed = recorded.runs() - recorded.replays();
-  Tensor logits = model_->forward(batch, *pool_, {.result = ModelResult::logits, .stop = stop, .earlier = earlier});
+  Tensor logits = model_->forward(batch, memory_.pool(), {.result = ModelResult::logits, .stop = stop, .earlier = earlier});
   step_was_prepared_ = recorded.runs() - recorded.replays() == not_replayed;
   return logits;
 }
 
-void EngineCore::run(std::vector<Work>& works) {
+void EngineCore::run(std::vector<SequenceRows>& works) {
   const EngineClock::time_point begin = EngineClock::now();
   Tensor logits;
   std::span<const float> host;
@@ -233,12 +202,16 @@ void EngineCore::run(std::vector<Work>& works) {
       return fail_all(error);
     }
     // Windows take blocks that were not counted. Nothing has changed: the next step has one sequence less.
-    if (error.code() == ErrorCode::out_of_memory && scheduler_.running().size() > 1) return preempt(*scheduler_.victim());
-    for (const Work& work : works) fail(work.sequence->request(), error);
+    if (error.code() == ErrorCode::out_of_memory && scheduler_.running().size() > 1) {
+      Sequence* const victim = scheduler_.victim();
+      scheduler_.preempt(*victim, memory_);
+      return note_preempted({&victim, 1});
+    }
+    for (const SequenceRows& work : works) fail(work.sequence->request(), error);
     return;
   } catch (const std::exception& error) {
     // Memory of the host ran out.
-    for (const Work& work : works) fail(work.sequence->request(), Error(ErrorCode::out_of_memory, error.what()));
+    for (const SequenceRows& work : works) fail(work.sequence->request(), Error(ErrorCode::out_of_memory, error.what()));
     return;
   }
   const double seconds = seconds_since(begin);
@@ -248,7 +221,7 @@ void EngineCore::run(std::vector<Work>& works) {
   const int64_t rows = logits.dim(0);
   const size_t width = rows > 0 ? host.size() / static_cast<size_t>(rows) : 0;
   int64_t computed = 0;
-  for (Work& work : works) {
+  for (SequenceRows& work : works) {
     computed += work.rows();
     work.sequence->computed += work.rows();
     const auto own = host.subspan(static_cast<size_t>(work.first_result) * width, static_cast<size_t>(work.results) * width);
@@ -282,7 +255,7 @@ void EngineCore::choose_waiting() {
     Sequence& sequence = *scheduler_.running()[index];
     if (sequence.ended || sequence.waiting_logits.empty() || !knows_mask(sequence)) continue;
     const std::vector<float> logits = std::exchange(sequence.waiting_logits, {});
-    Work work{.sequence = &sequence, .count = 0, .results = 1};
+    SequenceRows work{.sequence = &sequence, .count = 0, .results = 1};
     try {
       choose(work, logits);
     } catch (const Error& error) {
@@ -294,11 +267,11 @@ void EngineCore::choose_waiting() {
 
 // --- What comes of it ---
 
-void EngineCore::take_results(Work& work, std::span<const float> logits) {
+void EngineCore::take_results(SequenceRows& work, std::span<const float> logits) {
   Sequence& sequence = *work.sequence;
   const EngineClock::time_point begin = EngineClock::now();
   try {
-    if (wants_prompt_logprobs(sequence)) take_prompt_logprobs(work, logits);
+    if (sequence.request().wants_prompt_logprobs()) take_prompt_logprobs(work, logits);
     tell_progress(sequence);
     if (sequence.computed >= sequence.length()) {
       if (!sequence.request().prompted) tell_prompt(sequence);
@@ -310,7 +283,7 @@ void EngineCore::take_results(Work& work, std::span<const float> logits) {
   metrics_.sampling_seconds += seconds_since(begin);
 }
 
-void EngineCore::take_prompt_logprobs(Work& work, std::span<const float> logits) {
+void EngineCore::take_prompt_logprobs(SequenceRows& work, std::span<const float> logits) {
   const Sequence& sequence = *work.sequence;
   ActiveRequest& request = sequence.request();
   const size_t width = logits.size() / static_cast<size_t>(work.results);
@@ -356,7 +329,7 @@ void EngineCore::fork_choices(Sequence& leader, std::span<const float> logits) {
   std::vector<std::unique_ptr<Sequence>> others;
   for (int64_t choice = 1; choice < choices; ++choice) {
     auto sequence = std::make_unique<Sequence>(leader.shared_request(), choice, tokenizer_);
-    sequence->handle = pool_->fork(leader.handle);
+    sequence->handle = memory_.pool().fork(leader.handle);
     sequence->computed = leader.computed;
     sequence->copy_mask(leader);
     others.push_back(std::move(sequence));
@@ -372,7 +345,7 @@ void EngineCore::fork_choices(Sequence& leader, std::span<const float> logits) {
   }
 }
 
-void EngineCore::choose(Work& work, std::span<const float> logits) {
+void EngineCore::choose(SequenceRows& work, std::span<const float> logits) {
   Sequence& sequence = *work.sequence;
   if (sequence.request().request.params.max_tokens == 0) return end(sequence, StopReason::max_tokens);
   const size_t width = logits.size() / static_cast<size_t>(work.results);
@@ -403,7 +376,7 @@ void EngineCore::choose(Work& work, std::span<const float> logits) {
     metrics_.accepted_draft_tokens += static_cast<uint64_t>(accepted);
     // The chosen one behind the last right proposal has not been computed.
     const int64_t right = std::min(sequence.computed, sequence.length() - (waits ? 0 : 1));
-    if (right < sequence.computed) sequence.computed = pool_->truncate(sequence.handle, right);
+    if (right < sequence.computed) sequence.computed = memory_.pool().truncate(sequence.handle, right);
   }
   if (reason) end(sequence, *reason);
 }
@@ -439,7 +412,7 @@ void EngineCore::warm_up() {
     // Of no sequence: nothing is left of it.
     batch.add({}, 0, std::vector<TokenId>(static_cast<size_t>(rows), 0), Batch::Results::last);
     const ModelResult result = model_->info().headless ? ModelResult::hidden : ModelResult::logits;
-    (void)host_rows(model_->forward(batch, *pool_, {.result = result, .pooling = {}, .stop = {}}), host_logits_);
+    (void)host_rows(model_->forward(batch, memory_.pool(), {.result = result, .pooling = {}, .stop = {}}), host_logits_);
   }
 }
 
@@ -447,7 +420,7 @@ void EngineCore::warm_up_target() {
   Batch batch;
   batch.add({}, 0, std::vector<TokenId>(2, 0), Batch::Results::last);
   batch.sequences.back().source = 1;
-  (void)host_rows(model_->forward(batch, *pool_), host_logits_);
+  (void)host_rows(model_->forward(batch, memory_.pool()), host_logits_);
 }
 
 // --- Embeddings ---
@@ -459,7 +432,7 @@ void EngineCore::run_embeddings() {
   std::stable_sort(embeddings_.begin(), embeddings_.end(),
                    [](const auto& left, const auto& right) { return left->request.priority > right->request.priority; });
   // Each takes a state of its own, where layers keep them.
-  const KvPool::Usage states = pool_->state_usage();
+  const KvPool::Usage states = memory_.pool().state_usage();
   const size_t most = states.blocks == 0 ? embeddings_.size() : static_cast<size_t>(std::max<int64_t>(1, states.blocks - states.used));
   while (!embeddings_.empty() && chosen.size() < most &&
          (chosen.empty() || rows + std::ssize(embeddings_.front()->prompt) <= kEmbeddingRows)) {
@@ -494,7 +467,7 @@ void EngineCore::embed(std::span<const std::shared_ptr<ActiveRequest>> requests)
     batch.sequences.back().second = request->request.second;
   }
   const ModelResult result = has_each_token ? ModelResult::hidden : ModelResult::pooled;
-  const Tensor pooled = model_->forward(batch, *pool_, {.result = result, .pooling = options_.pooling, .stop = {}});
+  const Tensor pooled = model_->forward(batch, memory_.pool(), {.result = result, .pooling = options_.pooling, .stop = {}});
   const std::span<const float> host = host_rows(pooled, host_logits_);
   const EngineClock::time_point now = EngineClock::now();
   step_model_seconds_ += seconds_since(begin);

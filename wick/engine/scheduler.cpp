@@ -11,6 +11,9 @@
 namespace wick {
 namespace {
 
+// Rows of a prompt in a step that gives the logits of each, for their logprobs.
+constexpr int64_t kMaxPromptLogprobRows = 64;
+
 const Request& asked(const Sequence& sequence) { return sequence.request().request; }
 
 // Takes a sequence out of its list.
@@ -48,6 +51,13 @@ void Scheduler::preempt(const Sequence& sequence, EngineClock::time_point now) {
   served_[asked(sequence).user] -= sequence.slots();
   waiting_.push_back(extract(running_, sequence));
   waiting_.back()->waiting_since = now;
+}
+
+void Scheduler::preempt(Sequence& sequence, SequenceMemory& memory) {
+  ++sequence.preemptions;
+  sequence.waiting_logits = {};
+  memory.release(sequence, true);
+  preempt(sequence, EngineClock::now());
 }
 
 void Scheduler::remove_ended() {
@@ -132,6 +142,125 @@ std::vector<int64_t> Scheduler::share_rows() const {
     for (; first != end; ++first) give(*first, left);
   }
   return rows;
+}
+
+// --- Admission ---
+
+Admission Scheduler::admit(SequenceMemory& memory, bool only_begun) {
+  Admission admission;
+  for (Sequence* sequence : turns(EngineClock::now())) {
+    if (only_begun && sequence->generated() == 0) continue;
+    if (!make_slots(*sequence, memory, admission)) break;
+    if (waits_for_shared_prompt(*sequence, memory)) continue;
+    if (!try_start(*sequence, memory, admission)) break;
+  }
+  return admission;
+}
+
+bool Scheduler::may_admit() const {
+  if (waiting_.empty()) return false;
+  if (free_slots() > 0) return true;
+  const Sequence* const last = victim();
+  return last != nullptr &&
+         std::any_of(waiting_.begin(), waiting_.end(), [&](const auto& one) { return asked(*one).priority > asked(*last).priority; });
+}
+
+bool Scheduler::make_slots(const Sequence& sequence, SequenceMemory& memory, Admission& admission) {
+  while (sequence.slots() > free_slots()) {
+    Sequence* const last = victim();
+    if (last == nullptr || asked(*last).priority >= asked(sequence).priority) return false;
+    preempt(*last, memory);
+    admission.preempted.push_back(last);
+  }
+  return true;
+}
+
+bool Scheduler::waits_for_shared_prompt(const Sequence& sequence, SequenceMemory& memory) const {
+  if (!memory.keeps_prefixes() || !asked(sequence).cache_prompt || asked(sequence).prompt_logprobs) return false;
+  const auto tokens = sequence.tokens();
+  for (const auto& other : running_) {
+    if (other->generated() > 0 || other->request().cache_identity != sequence.request().cache_identity) continue;
+    const auto theirs = other->tokens();
+    const size_t most = std::min(tokens.size() - 1, theirs.size());
+    const int64_t common =
+        std::mismatch(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(most), theirs.begin()).first - tokens.begin();
+    const int64_t shared = common / memory.pool().block_size() * memory.pool().block_size();
+    // What is still to come of it, and not there by somebody else.
+    if (shared <= std::max(other->computed, sequence.expected_prefix)) continue;
+    memory.pool().want_state(other->handle, shared);
+    return true;
+  }
+  return false;
+}
+
+bool Scheduler::try_start(Sequence& sequence, SequenceMemory& memory, Admission& admission) {
+  const bool alone = running_.empty();
+  const int64_t wanted = memory.blocks_of(sequence.length()) + sequence.slots();
+  const int64_t promised = promised_blocks(memory);
+  const auto has_room = [&](int64_t there) { return alone || wanted - memory.blocks_of(there) + promised <= memory.available_blocks(); };
+  if (!has_room(sequence.expected_prefix)) return false;
+  try {
+    admission.restored_tokens += memory.start(sequence);
+  } catch (const Error&) {
+    admission.failed.emplace_back(&sequence, std::current_exception());
+    return true;
+  }
+  if (!has_room(sequence.computed)) {
+    memory.release(sequence, false);
+    return false;
+  }
+  admission.started.push_back({&sequence, sequence.computed});
+  start(sequence);
+  return true;
+}
+
+int64_t Scheduler::promised_blocks(const SequenceMemory& memory) const {
+  int64_t blocks = 0;
+  for (const auto& one : running_) blocks += memory.blocks_of(one->length()) - memory.blocks_of(one->computed) + one->slots();
+  return blocks;
+}
+
+// --- The rows of the next step ---
+
+std::vector<SequenceRows> Scheduler::plan(const SequenceMemory& memory) const {
+  const std::vector<int64_t> rows = share_rows();
+  std::vector<SequenceRows> step;
+  for (size_t index = 0; index < rows.size(); ++index) {
+    if (rows[index] == 0) continue;
+    Sequence& sequence = *running_[index];
+    const int64_t count = sequence.request().wants_prompt_logprobs() ? std::min(rows[index], kMaxPromptLogprobRows) : rows[index];
+    const bool keeps = count > 1 && asked(sequence).cache_prompt;
+    step.push_back(
+        {.sequence = &sequence, .count = keeps ? memory.pool().rows_to_state(sequence.handle, count, sequence.length()) : count});
+  }
+  return step;
+}
+
+bool Scheduler::fits(const std::vector<SequenceRows>& step, const SequenceMemory& memory) {
+  int64_t blocks = 0;
+  for (const SequenceRows& one : step) {
+    const Sequence& sequence = *one.sequence;
+    blocks += memory.blocks_of(sequence.computed + one.rows()) - memory.blocks_of(sequence.computed);
+    blocks += memory.pool().shares_last_block(sequence.handle) ? 1 : 0;
+  }
+  return blocks <= memory.available_blocks();
+}
+
+Fit Scheduler::fit(std::vector<SequenceRows>& step, SequenceMemory& memory) {
+  Fit changes;
+  if (fits(step, memory)) return changes;
+  for (SequenceRows& one : step) one.proposed.clear();
+  while (!fits(step, memory)) {
+    Sequence* const last = victim();
+    std::erase_if(step, [&](const SequenceRows& one) { return one.sequence == last; });
+    if (running_.size() > 1) {
+      preempt(*last, memory);
+      changes.preempted.push_back(last);
+    } else {
+      changes.failed = last;
+    }
+  }
+  return changes;
 }
 
 }  // namespace wick

@@ -1,15 +1,20 @@
-// The Scheduler decides which sequences of an Engine run, and how many rows of the next step each gets. It knows neither model nor memory.
+// The Scheduler decides which sequences of an Engine run, which make room for others, and how many rows of the next step each gets: by
+// priority, turn and arrival, and by the blocks of memory that there are. It knows no model.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "wick/engine/sequence.h"
+#include "wick/engine/sequence_memory.h"
 
 namespace wick {
 
@@ -21,6 +26,34 @@ struct SchedulerLimits {
   int64_t step_rows = 16, max_rows_while_decoding = 24;
   int64_t idle_rows = 512;  // of a step in which nobody decodes
   std::chrono::milliseconds aging = std::chrono::seconds(10);
+};
+
+// The rows of one sequence in a step: `count` of its tokens, followed by proposed ones.
+struct SequenceRows {
+  Sequence* sequence;
+  int64_t count;
+  std::vector<TokenId> proposed = {};
+  std::optional<int64_t> earlier = {};    // its token is that of this row of the step before, which the host has not read
+  int64_t first_result = 0, results = 0;  // its rows of the result
+  [[nodiscard]] int64_t rows() const noexcept { return count + std::ssize(proposed); }
+};
+
+// The decisions of admit().
+struct Admission {
+  struct Start {
+    Sequence* sequence;
+    int64_t cached;  // positions of its text that were kept
+  };
+  std::vector<Start> started;
+  std::vector<Sequence*> preempted;
+  std::vector<std::pair<Sequence*, std::exception_ptr>> failed;  // that got no memory; they still wait
+  int64_t restored_tokens = 0;                                   // that came from host memory or a file
+};
+
+// The decisions of fit().
+struct Fit {
+  std::vector<Sequence*> preempted;
+  Sequence* failed = nullptr;  // runs alone, and has no room for one more token
 };
 
 class Scheduler {
@@ -37,8 +70,25 @@ class Scheduler {
   // From waiting to running, and back.
   void start(const Sequence& sequence);
   void preempt(const Sequence& sequence, EngineClock::time_point now);
+  // The same, and takes its memory.
+  void preempt(Sequence& sequence, SequenceMemory& memory);
   // Lets go of those that have ended.
   void remove_ended();
+
+  // --- Admission ---
+  // Starts those that wait, in turn, while there are places and memory for them; one of a higher priority takes the places of running ones.
+  // A prompt that begins like one that is being computed waits for its blocks. `only_begun`: only those that had been preempted.
+  [[nodiscard]] Admission admit(SequenceMemory& memory, bool only_begun);
+  // Whether admit() might start one.
+  [[nodiscard]] bool may_admit() const;
+
+  // --- The rows of the next step ---
+  // The sequences that have rows: share_rows(), or fewer where the step is to end with a state that is worth keeping.
+  [[nodiscard]] std::vector<SequenceRows> plan(const SequenceMemory& memory) const;
+  // Whether there are blocks for all of them.
+  [[nodiscard]] static bool fits(const std::vector<SequenceRows>& step, const SequenceMemory& memory);
+  // Makes the step fit: without the proposed tokens, then without the last of the lowest priority, which are preempted.
+  [[nodiscard]] Fit fit(std::vector<SequenceRows>& step, SequenceMemory& memory);
 
   // Those that wait, in the order in which they are to start: by priority, which grows while they wait; then users take turns, as many as
   // run for each counted; then by arrival.
@@ -55,6 +105,14 @@ class Scheduler {
   // Prompts go on, if slowly, where more decode than a step has rows.
   static constexpr int64_t kMinPromptRows = 8;
 
+  // Preempts until there are places for this one. Whether there are.
+  [[nodiscard]] bool make_slots(const Sequence& sequence, SequenceMemory& memory, Admission& admission);
+  // Whether a running sequence computes what this one will find in the prefix cache.
+  [[nodiscard]] bool waits_for_shared_prompt(const Sequence& sequence, SequenceMemory& memory) const;
+  // Starts one if there is memory for it. Whether the next one's turn comes.
+  [[nodiscard]] bool try_start(Sequence& sequence, SequenceMemory& memory, Admission& admission);
+  // Blocks that running sequences will take for what they have yet to compute, and for one token more each.
+  [[nodiscard]] int64_t promised_blocks(const SequenceMemory& memory) const;
   // Rows for prompts in the next step, given the numbers of prompts and of decoding sequences.
   [[nodiscard]] int64_t prompt_rows(int64_t prompts, int64_t decoding) const noexcept;
 

@@ -54,6 +54,8 @@ struct ActiveRequest {
   std::vector<Ended> ended = {};
 
   [[nodiscard]] bool ranks() const noexcept { return request.choices() > request.n; }
+  // Whether the logits of its prompt are yet to come.
+  [[nodiscard]] bool wants_prompt_logprobs() const noexcept { return request.prompt_logprobs && !prompted; }
 };
 
 class Sequence {
