@@ -12,13 +12,14 @@
 #include <vector>
 
 #include "wick/base/error.h"
-#include "wick/engine/draft_model.h"
+#include "wick/engine/drawn_step.h"
+#include "wick/engine/embedding_queue.h"
 #include "wick/engine/engine_metrics.h"
 #include "wick/engine/engine_options.h"
 #include "wick/engine/mask_threads.h"
+#include "wick/engine/proposer.h"
 #include "wick/engine/scheduler.h"
 #include "wick/engine/sequence_memory.h"
-#include "wick/engine/speculation.h"
 #include "wick/model/language_model.h"
 #include "wick/text/tokenizer/tokenizer.h"
 
@@ -55,7 +56,6 @@ class EngineCore {
   int64_t restore_session(const std::filesystem::path& path);
   void forget_prefixes() { memory_.forget_prefixes(); }
   void warm_up();
-  // --- engine_models.cpp ---
   void add_adapter(const std::string& name, std::shared_ptr<const LoraAdapter> adapter, float scale);
   // The model's, also where it is not loaded.
   [[nodiscard]] std::span<const LoadedAdapter> adapters() const noexcept { return adapters_; }
@@ -70,25 +70,7 @@ class EngineCore {
   void flush_prefixes() { memory_.flush(); }
 
  private:
-  // Rows that the cost per row is measured with: larger batches are bound by arithmetic, and another row costs more there.
-  static constexpr int64_t kMaxCostRows = 64;
-
-  // A step that was queued, whose tokens the device has drawn or will have drawn, and the host has not read.
-  struct Ahead {
-    struct Row {
-      Sequence* sequence;  // none once it has ended
-      int64_t position;    // of the token
-    };
-    std::vector<Row> rows;
-    Tensor tokens;  // i32 [rows]
-    std::vector<TokenId> host;
-    std::unique_ptr<Event> done;  // they are in `host`
-    int64_t computed = 0;         // rows of the step
-    bool prepared = true;         // step_was_prepared_ behind it
-    EngineClock::time_point begin;
-  };
-
-  // --- engine_models.cpp: which model ---
+  // --- engine_core.cpp: the model, requests, and what runs ---
   // Makes the pool of a model, and what depends on it. Errors: out_of_memory; nothing has changed then.
   // `is_same`: the one that was there before, so that its prefixes in host memory and files are still good.
   void take(std::shared_ptr<LanguageModel> model, bool is_same);
@@ -96,7 +78,6 @@ class EngineCore {
   // Swaps where one waits for that and nothing that has begun is left.
   void swap_if_due();
   [[nodiscard]] bool has_begun() const;
-  // --- engine_core.cpp: what runs ---
   void retire();
   void end(Sequence& sequence, StopReason reason);
   void fail(ActiveRequest& request, const Error& error);
@@ -116,11 +97,8 @@ class EngineCore {
   // The warm-up of an encoder–decoder.
   void warm_up_target();
 
-  // --- engine_step.cpp: one batch ---
+  // --- engine_step.cpp: one batch, and what comes of it ---
   [[nodiscard]] std::vector<SequenceRows> plan();
-  // The most tokens to propose for a sequence with so many tokens under way that the host has not read.
-  [[nodiscard]] int64_t most_proposed(const Sequence& sequence, int64_t under_way) const;
-  void propose(std::vector<SequenceRows>& works);
   // Preempts until the batch has room.
   void fit(std::vector<SequenceRows>& works);
   void run(std::vector<SequenceRows>& works);
@@ -144,26 +122,18 @@ class EngineCore {
   [[nodiscard]] std::optional<StopReason> choose_one(Sequence& sequence, std::span<const float> logits);
   // Counts a token that a sequence has just got.
   std::optional<StopReason> note_choice(Sequence& sequence, std::optional<StopReason> reason);
-  // --- engine_ahead.cpp: one step ahead ---
-  // How the device draws the token of a work with one result; none where the host must.
-  [[nodiscard]] std::optional<SampleSettings> device_sampling(const SequenceRows& work) const;
-  [[nodiscard]] bool draws_on_device(const std::vector<SequenceRows>& works) const;
+  // --- One step ahead ---
   // Queues the drawing of tokens and their way to the host; the step counts as computed.
   void draw(const std::vector<SequenceRows>& works, const Tensor& logits, EngineClock::time_point begin);
-  void queue_draw(const std::vector<SequenceRows>& works, const Tensor& logits, EngineClock::time_point begin);
   // The step after `ahead_`; empty if its tokens must be known first.
   [[nodiscard]] std::vector<SequenceRows> plan_ahead();
-  // The cost of steps that the host waits for, as far as it is known.
-  [[nodiscard]] const StepCost& proposing_cost() const noexcept { return cost_.known() ? cost_ : ahead_cost_; }
-  [[nodiscard]] bool would_propose(const std::vector<SequenceRows>& works);
   // Queues the next step if it can be, then reads the tokens of the one before. Whether that was the step to do.
   [[nodiscard]] bool run_ahead();
-  void collect(Ahead& ahead);
+  void collect(DrawnStep& ahead, bool was_prepared);
   void take_drawn(Sequence& sequence, int64_t position, TokenId token);
   void remove_ended();
 
   void run_embeddings();
-  void embed(std::span<const std::shared_ptr<ActiveRequest>> requests);
   // Counts what runs and waits, beside so many embeddings under way.
   void note_load(int64_t embedding = 0) noexcept;
   void update_gauges();
@@ -183,17 +153,15 @@ class EngineCore {
   std::shared_ptr<LanguageModel> next_model_;  // that waits to take over
   std::promise<void> swapped_;
   Scheduler scheduler_;
-  std::unique_ptr<DraftModel> draft_;  // may be none
-  bool may_speculate_ = false;
+  Proposer proposer_;
   // The last forward() took as long as later ones like it will: nothing was recorded for them.
   bool step_was_prepared_ = true;
-  StepCost cost_;                                           // of steps that the host waits for
-  StepCost ahead_cost_;                                     // of those that run ahead of it
-  std::vector<std::shared_ptr<ActiveRequest>> embeddings_;  // that wait
-  std::vector<std::shared_ptr<ActiveRequest>> touched_;     // that have something to tell
+  EmbeddingQueue embeddings_;
+  std::vector<std::shared_ptr<ActiveRequest>> touched_;  // that have something to tell
   uint64_t private_identities_ = 0;
   bool may_go_ahead_ = false;
-  std::unique_ptr<Ahead> ahead_;  // none where the host knows all tokens
+  std::unique_ptr<DrawnStep> ahead_;  // whose tokens the host has not read; none where it knows all
+  bool ahead_was_prepared_ = true;    // step_was_prepared_ behind it
   EngineClock::time_point last_collected_;
   EngineMetrics metrics_;
   std::atomic<int64_t> running_ = 0, waiting_ = 0;

@@ -19,8 +19,6 @@ double seconds_since(EngineClock::time_point start) { return seconds_between(sta
 constexpr std::chrono::milliseconds kMaskPatience(1);
 // And how long where nobody has anything else to compute: new requests are looked at in between.
 constexpr std::chrono::milliseconds kIdleMaskPatience(5);
-// Rows of prompts to embed in one batch; a longer prompt is one by itself.
-constexpr int64_t kEmbeddingRows = 512;
 
 }  // namespace
 
@@ -72,62 +70,9 @@ void EngineCore::publish() {
 
 std::vector<SequenceRows> EngineCore::plan() {
   std::vector<SequenceRows> works = scheduler_.plan(memory_);
-  if (may_speculate_) propose(works);
+  step_model_seconds_ += proposer_.propose(works, model_->recorded_rows());
   fit(works);
   return works;
-}
-
-int64_t EngineCore::most_proposed(const Sequence& sequence, int64_t under_way) const {
-  const int64_t length = sequence.length() + under_way, generated = sequence.generated() + under_way;
-  // A token that is checked is followed by a chosen one.
-  return std::min({options_.speculation.most, sequence.request().request.params.max_tokens - generated - 1, info_.context - length});
-}
-
-void EngineCore::propose(std::vector<SequenceRows>& works) {
-  std::vector<Proposal> proposals(works.size());
-  std::vector<std::vector<TokenId>> found(works.size());
-  int64_t rows = 0;
-  int64_t tokens = 0;
-  for (size_t index = 0; index < works.size(); ++index) {
-    Sequence& sequence = *works[index].sequence;
-    rows += works[index].count;
-    if (!sequence.decodes()) continue;
-    ++tokens;
-    const int64_t most = most_proposed(sequence, 0);
-    if (most < 1) continue;
-    if (options_.speculation.ngram) found[index] = sequence.ngrams.propose(sequence.tokens(), most);
-    const bool drafts = draft_ != nullptr && found[index].empty();
-    proposals[index] = {sequence.acceptance.probability(), drafts ? most : std::ssize(found[index])};
-  }
-  if (tokens == 0) return;
-  const double drafting = draft_ == nullptr ? 0 : draft_->seconds_per_token();
-  std::vector<int64_t> lengths;
-  if (options_.speculation.adaptive) {
-    lengths = choose_lengths(proposals, proposing_cost(), {rows, tokens, model_->recorded_rows()}, drafting).lengths;
-  } else {
-    for (const Proposal& proposal : proposals) lengths.push_back(proposal.most);
-  }
-  std::vector<Sequence*> drafted;
-  std::vector<int64_t> drafted_lengths;
-  std::vector<size_t> places;
-  for (size_t index = 0; index < works.size(); ++index) {
-    Sequence& sequence = *works[index].sequence;
-    if (lengths[index] == 0) {
-      if (sequence.decodes()) sequence.acceptance.fade();
-    } else if (!found[index].empty()) {
-      found[index].resize(static_cast<size_t>(lengths[index]));
-      works[index].proposed = std::move(found[index]);
-    } else {
-      drafted.push_back(&sequence);
-      drafted_lengths.push_back(lengths[index]);
-      places.push_back(index);
-    }
-  }
-  if (drafted.empty()) return;
-  const EngineClock::time_point begin = EngineClock::now();
-  std::vector<std::vector<TokenId>> texts = draft_->propose(drafted, drafted_lengths);
-  for (size_t place = 0; place < places.size(); ++place) works[places[place]].proposed = std::move(texts[place]);
-  step_model_seconds_ += seconds_since(begin);
 }
 
 void EngineCore::fit(std::vector<SequenceRows>& works) {
@@ -189,7 +134,7 @@ void EngineCore::run(std::vector<SequenceRows>& works) {
   std::span<const float> host;
   try {
     logits = forward(works, {});
-    if (logits.defined() && draws_on_device(works)) {
+    if (logits.defined() && may_go_ahead_ && DrawnStep::can_draw(works)) {
       draw(works, logits, begin);
       step_model_seconds_ += seconds_since(begin);
       return;
@@ -227,7 +172,7 @@ void EngineCore::run(std::vector<SequenceRows>& works) {
     const auto own = host.subspan(static_cast<size_t>(work.first_result) * width, static_cast<size_t>(work.results) * width);
     if (!work.sequence->ended) take_results(work, own);
   }
-  if (computed <= kMaxCostRows && step_was_prepared_) cost_.add(computed, seconds);
+  if (step_was_prepared_) proposer_.add_cost(computed, seconds);
 }
 
 // --- Masks ---
@@ -404,6 +349,114 @@ std::optional<StopReason> EngineCore::note_choice(Sequence& sequence, std::optio
   return reason;
 }
 
+// --- One step ahead: where the device draws the tokens, the next step is queued before the host has read them ---
+
+void EngineCore::draw(const std::vector<SequenceRows>& works, const Tensor& logits, EngineClock::time_point begin) {
+  try {
+    ahead_ = std::make_unique<DrawnStep>(works, logits, model_->device().runtime().queue(), begin);
+  } catch (...) {
+    // The step counts as a whole or not at all.
+    for (const SequenceRows& work : works) {
+      Sequence& sequence = *work.sequence;
+      sequence.computed = memory_.pool().truncate(sequence.handle, sequence.computed);
+    }
+    throw;
+  }
+  ahead_was_prepared_ = step_was_prepared_;
+  for (const SequenceRows& work : works) work.sequence->computed += work.rows();
+}
+
+std::vector<SequenceRows> EngineCore::plan_ahead() {
+  if (scheduler_.may_admit() || !embeddings_.empty() || next_model_ != nullptr) return {};
+  std::vector<SequenceRows> works;
+  int64_t there = 0;
+  for (size_t row = 0; row < ahead_->rows().size(); ++row) {
+    Sequence* const sequence = ahead_->rows()[row].sequence;
+    if (sequence == nullptr || sequence->ended) continue;
+    ++there;
+    // With the token that is under way it ends.
+    const bool ends =
+        sequence->generated() + 1 >= sequence->request().request.params.max_tokens || sequence->length() + 1 > context_of(*sequence);
+    if (!ends) works.push_back({.sequence = sequence, .count = 1, .earlier = static_cast<int64_t>(row), .results = 1});
+  }
+  const auto& running = scheduler_.running();
+  const auto open = std::count_if(running.begin(), running.end(), [](const auto& sequence) { return !sequence->ended; });
+  // Others read their prompts: both go on together.
+  if (works.empty() || open != there || !Scheduler::fits(works, memory_) || !DrawnStep::can_draw(works) ||
+      proposer_.would_propose(works, model_->recorded_rows()))
+    return {};
+  return works;
+}
+
+bool EngineCore::run_ahead() {
+  std::vector<SequenceRows> works = plan_ahead();
+  const std::unique_ptr<DrawnStep> before = std::move(ahead_);
+  const bool was_prepared = ahead_was_prepared_;
+  const EngineClock::time_point begin = EngineClock::now();
+  bool going = false;
+  if (!works.empty()) {
+    try {
+      const Tensor logits = forward(works, before->tokens());
+      if (logits.defined()) draw(works, logits, begin);
+      going = logits.defined();
+      if (going) ++metrics_.ahead_steps;
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::device_lost) {
+        lost_ = error;
+        fail_all(error);
+        return true;
+      }
+      // Without memory the step is tried again when the tokens are known; any other error comes again then.
+    }
+  }
+  step_model_seconds_ += seconds_between(begin, EngineClock::now());
+  collect(*before, was_prepared);
+  return going;
+}
+
+void EngineCore::collect(DrawnStep& ahead, bool was_prepared) {
+  const EngineClock::time_point begin = EngineClock::now();
+  try {
+    ahead.wait();
+  } catch (const Error& error) {
+    step_model_seconds_ += seconds_between(begin, EngineClock::now());
+    lost_ = error;
+    return fail_all(error);
+  }
+  const EngineClock::time_point now = EngineClock::now();
+  step_model_seconds_ += seconds_between(begin, now);
+  // From the end of the step before it, if that came later than its own begin.
+  const double seconds = seconds_between(std::max(ahead.begin(), last_collected_), now);
+  last_collected_ = now;
+  // A recording of the step behind it delays what is read of this one.
+  if (was_prepared && step_was_prepared_) proposer_.add_ahead_cost(ahead.computed(), seconds);
+  for (const auto& [sequence, position, token] : ahead.rows()) {
+    if (sequence != nullptr && !sequence->ended) take_drawn(*sequence, position, token);
+  }
+  metrics_.sampling_seconds += seconds_between(now, EngineClock::now());
+}
+
+void EngineCore::take_drawn(Sequence& sequence, int64_t position, TokenId token) {
+  try {
+    if (!sequence.request().prompted) tell_prompt(sequence);
+    if (token < 0) fail_without_distribution();
+    if (sequence.first_token) ++sequence.decode_steps;
+    // A later step has taken it for granted.
+    if (sequence.computed > position) memory_.pool().set_tokens(sequence.handle, position, std::span(&token, 1));
+    const auto reason = note_choice(sequence, sequence.take(token, context_of(sequence)));
+    if (!reason) return;
+    if (sequence.computed >= sequence.length()) sequence.computed = memory_.pool().truncate(sequence.handle, sequence.length() - 1);
+    end(sequence, *reason);
+  } catch (const Error& error) {
+    fail(sequence.request(), error);
+  }
+}
+
+void EngineCore::remove_ended() {
+  if (ahead_ != nullptr && !ahead_->remove_ended()) ahead_.reset();
+  scheduler_.remove_ended();
+}
+
 void EngineCore::warm_up() {
   ensure_loaded();
   if (info_.source_tokens > 0) return warm_up_target();
@@ -426,65 +479,20 @@ void EngineCore::warm_up_target() {
 // --- Embeddings ---
 
 void EngineCore::run_embeddings() {
-  // A few short prompts, or one of any length, beside the others' next token.
-  std::vector<std::shared_ptr<ActiveRequest>> chosen;
-  int64_t rows = 0;
-  std::stable_sort(embeddings_.begin(), embeddings_.end(),
-                   [](const auto& left, const auto& right) { return left->request.priority > right->request.priority; });
-  // Each takes a state of its own, where layers keep them.
-  const KvPool::Usage states = memory_.pool().state_usage();
-  const size_t most = states.blocks == 0 ? embeddings_.size() : static_cast<size_t>(std::max<int64_t>(1, states.blocks - states.used));
-  while (!embeddings_.empty() && chosen.size() < most &&
-         (chosen.empty() || rows + std::ssize(embeddings_.front()->prompt) <= kEmbeddingRows)) {
-    rows += std::ssize(embeddings_.front()->prompt);
-    chosen.push_back(std::move(embeddings_.front()));
-    embeddings_.erase(embeddings_.begin());
-  }
+  const EmbeddingQueue::Requests chosen = embeddings_.take(memory_.pool());
   touched_.insert(touched_.end(), chosen.begin(), chosen.end());
   note_load(std::ssize(chosen));
   try {
-    embed(chosen);
+    step_model_seconds_ += embeddings_.compute(chosen, *model_, memory_.pool(), options_, info_, metrics_);
   } catch (const Error& error) {
     if (error.code() == ErrorCode::out_of_memory && !scheduler_.running().empty()) {
       // When those that run have ended there is room.
-      embeddings_.insert(embeddings_.begin(), chosen.begin(), chosen.end());
-      return;
+      return embeddings_.put_back(chosen);
     }
     for (const auto& request : chosen) fail(*request, error);
     if (error.code() != ErrorCode::device_lost) return;
     lost_ = error;
     fail_all(error);
-  }
-}
-
-void EngineCore::embed(std::span<const std::shared_ptr<ActiveRequest>> requests) {
-  const EngineClock::time_point begin = EngineClock::now();
-  const bool has_each_token = options_.embeds_each_token;
-  Batch batch;
-  for (const auto& request : requests) {
-    request->started = begin;
-    batch.add({}, 0, request->prompt, has_each_token ? Batch::Results::all : Batch::Results::none, request->adapters);
-    batch.sequences.back().second = request->request.second;
-  }
-  const ModelResult result = has_each_token ? ModelResult::hidden : ModelResult::pooled;
-  const Tensor pooled = model_->forward(batch, memory_.pool(), {.result = result, .pooling = options_.pooling, .stop = {}});
-  const std::span<const float> host = host_rows(pooled, host_logits_);
-  const EngineClock::time_point now = EngineClock::now();
-  step_model_seconds_ += seconds_since(begin);
-  const bool of_tokens = has_each_token || (info_.pooling == Pooling::rank && info_.classifier && info_.classifier->of_tokens);
-  const size_t width = host.size() / (of_tokens ? batch.tokens.size() : requests.size());
-  size_t first = 0;
-  for (size_t index = 0; index < requests.size(); ++index) {
-    ActiveRequest& request = *requests[index];
-    const auto row = host.subspan(first, width * (of_tokens ? request.prompt.size() : 1));
-    first += row.size();
-    FinishEvent event{.reason = StopReason::end_of_sequence, .usage = request.usage, .embedding = {row.begin(), row.end()}};
-    event.timings = {.queued = seconds_between(request.submitted, begin), .prefill = seconds_between(begin, now)};
-    metrics_.prompt_tokens += static_cast<uint64_t>(request.usage.prompt_tokens);
-    ++metrics_.finished[static_cast<size_t>(event.reason)];
-    metrics_.end_to_end.add(seconds_between(request.submitted, now));
-    request.stream->push(PromptEvent{.usage = request.usage}, false);
-    request.stream->push(std::move(event), true);
   }
 }
 
