@@ -230,7 +230,8 @@ TEST_P(RecurrentModel, LongTextsAreTheSameInAnyParts) {
 
 INSTANTIATE_TEST_SUITE_P(All, RecurrentModel,
                          ::testing::Values("lfm2", "mamba2", "falcon-h1", "granite-hybrid", "nemotron-h", "nemotron3", "bamba", "qwen3next",
-                                           "qwen35", "mamba", "falcon-mamba", "jamba", "kimi-linear", "rwkv7"),
+                                           "qwen35", "mamba", "falcon-mamba", "jamba", "kimi-linear", "rwkv7", "recurrent-gemma",
+                                           "minimax-01"),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::replace(name.begin(), name.end(), '-', '_');
@@ -310,8 +311,37 @@ TEST_F(RefusedRecurrent, SizesThatDoNotFit) {
   expect_parts(message("rwkv7", {{"decay_low_rank_dim", 9}}), {"w_lora.lora.0.weight", "shape"});
   expect_parts(message("rwkv7", {{"attn", {{"layers", {1}}}}}), {"attn", "does not know"});
   expect_parts(message("rwkv7", "rwkv7.wkv.head_size", 0), {"rwkv7.wkv.head_size", "0"});
+  expect_parts(message("recurrent-gemma", {{"lru_width", 30}}), {"lru_width", "= 30", "4 heads"});
+  expect_parts(message("recurrent-gemma", {{"lru_width", 64}}), {"linear_x.weight", "shape"});
+  expect_parts(message("recurrent-gemma", {{"conv1d_width", 1}}), {"conv1d_width", "= 1", "at least 2"});
+  expect_parts(message("recurrent-gemma", {{"conv1d_width", 5}}), {"conv_1d.weight", "shape"});
+  expect_parts(message("recurrent-gemma", {{"intermediate_size", 49}}), {"intermediate_size", "= 49", "even"});
+  expect_parts(message("recurrent-gemma", {{"block_types", {"recurrent", "wave"}}}), {"block_types", "wave"});
+  expect_parts(message("recurrent-gemma", {{"block_types", nlohmann::json::array()}}), {"block_types", "[]", "a kind of layer"});
+  expect_parts(message("recurrent-gemma", {{"block_types", {"attention"}}}), {"blk.0.attn_q"});
+  expect_parts(message("recurrent-gemma", "recurrentgemma.ssm.inner_size", 30), {"recurrentgemma.ssm.inner_size", "= 30", "4 heads"});
+  expect_parts(message("minimax-01", {{"layer_types", {"full_attention"}}}), {"layer_types", "1 layers", "num_hidden_layers"});
+  expect_parts(message("minimax-01", {{"linear_attn_alpha_factor", 0}}), {"linear_attn_alpha_factor", "= 0", "positive"});
+  expect_parts(message("minimax-01", {{"head_dim", 10}}), {"self_attn.", "shape"});
+  expect_parts(message("minimax-01-published", {{"attn_type_list", {0, 2, 1, 0}}}), {"attn_type_list", "[0,2,1,0]", "1 for a layer"});
+  expect_parts(message("minimax-01-published", {{"attn_type_list", {0, 1}}}), {"attn_type_list", "2 layers", "num_hidden_layers"});
+  expect_parts(message("minimax-01-published", {{"postnorm", false}}), {"postnorm", "false"});
   expect_parts(message("mamba", {{"expand", 1.3}}), {"expand", "41.6", "whole number"});
   expect_parts(message("mamba", "mamba.ssm.conv_kernel", 1), {"mamba.ssm.conv_kernel", "= 1"});
+}
+
+// transformers saves what it computes of the number of heads and of the layer.
+TEST_F(RefusedRecurrent, DecaysThatAFolderHasAreNotRead) {
+  GoldenModel model = GoldenModel::read("minimax-01");
+  model.json["tensors"]["model.layers.0.self_attn.slope_rate"] = {4, 1, 1};
+  model.json["tensors"]["model.layers.0.self_attn.diagonal_decay"] = {1, 4, 8, 8};
+  const std::filesystem::path path = folder_.path() / "decays";
+  model.write(path);
+  const auto loaded = load_language_model(Checkpoint::open(path), Device::cpu(), {.precise = true});
+  const auto sequence = loaded->new_sequence(64);
+  const std::vector<float> got = loaded->forward(model.input_ids(), *sequence, LogitRows::all).to_vector<float>(), want = model.logits();
+  ASSERT_EQ(got.size(), want.size());
+  for (size_t index = 0; index < want.size(); ++index) ASSERT_NEAR(got[index], want[index], 1e-4) << index;
 }
 
 TEST_F(RefusedRecurrent, GemmasLayersThatDoNotFit) {

@@ -504,7 +504,7 @@ bool DecoderModel::run_fused(const DecoderBlock& block, Residual& residual, cons
   if (context.places.step.adapters) return false;
   const bool plain = block.norm && block.norm->is_rms() && block.parts.size() == 1 && block.parts[0].device == device &&
                      !block.parts[0].norm && !block.parts[0].post_norm && !block.post_norm && !block.sum_norm && !block.sum_scale &&
-                     block.residual_scale == 1;
+                     !block.norms_stream && block.residual_scale == 1;
   // A sum that is pending costs a pass of its own here, and none beside a norm.
   if (!plain || residual.added || context.observe) return false;
   std::optional<Tensor> sum = block.parts[0].mixer->forward_fused(residual.x, *block.norm, context);
@@ -517,6 +517,7 @@ void DecoderModel::run_block(const DecoderBlock& block, Residual& residual, std:
   if (run_fused(block, residual, contexts[device], device)) return;
   std::optional<Tensor> normed;
   if (block.norm) normed = normalize(residual, *block.norm);
+  if (block.norms_stream) residual.x = *normed;
   std::optional<Tensor> sum;
   for (const DecoderBlock::Part& part : block.parts) {
     if (part.norm) {

@@ -292,6 +292,7 @@ void DecoderModel::read_layers(WeightReader& weights, const LoadOptions& options
       DecoderBlock& block = layer.blocks.emplace_back();
       weights.set_device(placement_.devices[place.device]);
       block.norm = read_norm(spec.norm);
+      block.norms_stream = spec.norms_stream;
       block.post_norm = read_norm(spec.post_norm);
       block.residual_scale = spec.residual_scale;
       block.sum_norm = read_norm(spec.sum_norm);

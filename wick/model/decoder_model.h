@@ -29,6 +29,7 @@ namespace wick {
 
 struct DecoderBlock {
   std::optional<Norm> norm;
+  bool norms_stream = false;
   struct Part {
     std::optional<Norm> norm;
     std::optional<Norm> post_norm;

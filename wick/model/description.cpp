@@ -106,6 +106,14 @@ std::string describe_spec(const TimeMixSpec& spec) {
 
 std::string describe_spec(const ChannelMixSpec& spec) { return fmt::format("channel mixing {}", spec.width); }
 
+std::string describe_spec(const LinearRecurrentUnitSpec& spec) {
+  return fmt::format("linear recurrent unit {} × {}, convolution of {}", spec.heads, spec.inner / spec.heads, spec.kernel);
+}
+
+std::string describe_spec(const LightningAttentionSpec& spec) {
+  return fmt::format("lightning attention {} × {}, rate {:.6g}", spec.heads, spec.head_dim, spec.rate);
+}
+
 std::string describe_spec(const OwnSpec& spec) { return spec.name; }
 
 std::string describe_block(const BlockSpec& block) {
@@ -118,6 +126,7 @@ std::string describe_block(const BlockSpec& block) {
   if (block.post_norm)
     text += " → " + fmt::format("{}({})", block.post_norm->kind == NormKind::rms ? "rms_norm" : "layer_norm", block.post_norm->name);
   if (block.residual_scale != 1) text += fmt::format(" × {}", block.residual_scale);
+  if (block.norms_stream) text += " → sum with what is normalized";
   if (block.sum_norm)
     text += fmt::format(" → sum → {}({})", block.sum_norm->kind == NormKind::rms ? "rms_norm" : "layer_norm", block.sum_norm->name);
   return text;

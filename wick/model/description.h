@@ -233,6 +233,28 @@ struct ChannelMixSpec {
   int64_t width = 0;
 };
 
+// A block with a real-gated linear recurrent unit, RG-LRU (De et al. 2024): each number h of a state becomes a · h + √(1 - a²) · i · x. Its
+// decay a and the gate i of its input are of the position's row, by matrices of each head. A short convolution precedes it; another product
+// of the row, activated, multiplies what it gives. Weights: ssm_in, ssm_gate [inner, hidden_size]; ssm_conv1d [inner, kernel]; ssm_gate_a,
+// ssm_gate_x [heads, inner / heads, inner / heads], with biases [heads, inner / heads]; ssm_a [inner]; ssm_out; biases where the checkpoint
+// has them.
+struct LinearRecurrentUnitSpec {
+  int64_t heads = 0, inner = 0;
+  int64_t kernel = 0;
+  nn::ActivationKind activation = nn::ActivationKind::gelu_pytorch_tanh;
+};
+
+// Lightning attention (Qin et al. 2024): attention without softmax, whose state of each head, a sum of products of keys and values, decays
+// by e^-slope a position. Slopes are those of ALiBi times `rate`. Queries, keys and values are activated; a norm of all heads' results and
+// a gate follow. Weights: attn_qkv, with the rows of each head's query, key and value; attn_gate [heads · head_dim, hidden_size];
+// attn_sub_norm; attn_output.
+struct LightningAttentionSpec {
+  int64_t heads = 0, head_dim = 0;
+  double rate = 1;
+  nn::ActivationKind activation = nn::ActivationKind::silu;
+  float norm_epsilon = 1e-6F;
+};
+
 // A part that only one architecture has, built in that architecture's file.
 struct OwnSpec {
   std::string name;  // for people
@@ -241,7 +263,8 @@ struct OwnSpec {
 
 struct PartSpec {
   std::variant<AttentionSpec, CrossAttentionSpec, LatentAttentionSpec, FeedForwardSpec, ExpertsSpec, ShortConvolutionSpec, StateSpaceSpec,
-               SelectiveScanSpec, DeltaRuleSpec, TimeMixSpec, ChannelMixSpec, LayerInputSpec, OwnSpec>
+               SelectiveScanSpec, DeltaRuleSpec, TimeMixSpec, ChannelMixSpec, LinearRecurrentUnitSpec, LightningAttentionSpec,
+               LayerInputSpec, OwnSpec>
       mixer;
   std::optional<NormSpec> norm = {};       // of its own input, where parts of a block do not share the block's
   std::optional<NormSpec> post_norm = {};  // of its own result
@@ -250,6 +273,7 @@ struct PartSpec {
 // x += scale · post_norm(Σ part(norm(x))), then x = sum_norm(x), then x = sum_scale · x.
 struct BlockSpec {
   std::optional<NormSpec> norm = {};
+  bool norms_stream = false;    // x becomes norm(x) before the sum
   std::vector<PartSpec> parts;  // several: in parallel
   std::optional<NormSpec> post_norm = {};
   float residual_scale = 1;

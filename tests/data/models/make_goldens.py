@@ -274,6 +274,15 @@ MODELS |= {
 }
 MODELS["kimi-linear-published"] = ("KimiLinearConfig", dict(MODELS["kimi-linear"][1], q_lora_rank=24, linear_head_dim=12, linear_num_heads=2,
                                                             linear_conv_kernel_dim=3))
+MODELS["recurrent-gemma"] = ("RecurrentGemmaConfig", dict(SIZES, hidden_size=48, lru_width=32, num_hidden_layers=7, num_key_value_heads=1,
+                                                          attention_window_size=7, logits_soft_cap=5.0))
+MODELS["minimax-01"] = ("MiniMaxConfig", dict(
+    SIZES, num_hidden_layers=4, head_dim=12, num_local_experts=6, num_experts_per_tok=2, block_size=8, full_attn_alpha_factor=1.5,
+    full_attn_beta_factor=0.7, linear_attn_alpha_factor=2.5, linear_attn_beta_factor=1.2, mlp_alpha_factor=3.5, mlp_beta_factor=0.9,
+    layer_types=["linear_attention", "linear_attention", "full_attention", "linear_attention"]))
+MODELS["minimax-01-published"] = MODELS["minimax-01"]
+# Tensors that are computed of the configuration, and saved all the same.
+DERIVED = ("slope_rate", "query_decay", "key_decay", "diagonal_decay")
 PUBLISHED = {
     "kimi-linear-published": dict(
         drop=["layer_types", "linear_head_dim", "linear_num_heads", "linear_conv_kernel_dim", "mlp_layer_types"],
@@ -329,6 +338,16 @@ FOREIGN = {
                      [("embed_tokens", "word_embeddings"), ("self_attn.o_proj", "attention.dense"),
                       ("self_attn.q_norm", "attention.query_layernorm"), ("self_attn.k_norm", "attention.key_layernorm"),
                       ("e_score_correction_bias", "expert_bias")]),
+    "minimax-01-published": ("MiniMaxText01ForCausalLM", {
+        "full_attn_alpha_factor": "layernorm_full_attention_alpha", "full_attn_beta_factor": "layernorm_full_attention_beta",
+        "linear_attn_alpha_factor": "layernorm_linear_attention_alpha", "linear_attn_beta_factor": "layernorm_linear_attention_beta",
+        "mlp_alpha_factor": "layernorm_mlp_alpha", "mlp_beta_factor": "layernorm_mlp_beta"}, []),
+}
+# What such a configuration has in the place of other keys, which are dropped.
+FOREIGN_VALUES = {
+    "minimax-01-published": (["layer_types", "rope_parameters"],
+                             dict(attn_type_list=[0, 0, 1, 0], rope_theta=1e6, rotary_dim=12, postnorm=True, shared_intermediate_size=0,
+                                  shared_moe_mode="sigmoid")),
 }
 
 
@@ -369,8 +388,9 @@ def foreign_weights(shapes, renamed, heads, kv_heads):
     return weights, stored
 
 
-def foreign_config(config, class_name, keys):
-    changed = {keys.get(key, key): value for key, value in config.items()}
+def foreign_config(config, name, class_name, keys):
+    dropped, added = FOREIGN_VALUES.get(name, ([], {}))
+    changed = {keys.get(key, key): value for key, value in config.items() if key not in dropped} | added
     return dict(changed, architectures=[class_name], model_type=class_name.removesuffix("ForCausalLM").lower())
 
 
@@ -413,7 +433,8 @@ def make(name):
         model.save_pretrained(folder)
         path = pathlib.Path(folder) / "model.safetensors"
         with safe_open(path, framework="numpy") as stored:
-            shapes = {key: list(stored.get_slice(key).get_shape()) for key in stored.keys()}
+            shapes = {key: list(stored.get_slice(key).get_shape()) for key in stored.keys()
+                      if not key.endswith(DERIVED)}
         strip = PUBLISHED.get(name, {}).get("strip", "")
         shapes = {key.removeprefix(strip): shape for key, shape in shapes.items()}
         weights = {key: weight(key, shape) for key, shape in shapes.items()}
@@ -428,7 +449,7 @@ def make(name):
             model = model.language_model  # transformers 5.24 fails around it where there is no image
         saved = json.loads((pathlib.Path(folder) / "config.json").read_text())
     if name in FOREIGN:
-        saved, shapes = foreign_config(saved, *FOREIGN[name][:2]), stored_shapes
+        saved, shapes = foreign_config(saved, name, *FOREIGN[name][:2]), stored_shapes
     ids = token_ids()
     with torch.no_grad():
         logits = model(torch.tensor([ids]), use_cache=False).logits[0]

@@ -91,6 +91,7 @@ struct HuggingFaceForm {
   bool turns_partly = false;  // partial_rotary_factor counts, as where there is a usual one; others turn whole heads, whatever it says
   bool state_norm_by_version = false;  // transformers 5.0 to 5.17 have one norm over all groups, in the place of one for each
   bool splits_latent_heads = false;    // GGUF files have latent attention with one key/value head, as wide as the cached rows
+  bool halves_width = false;           // the feed-forward width is half of the one that is said (RecurrentGemma)
   bool adjusts_width = false;          // the feed-forward width is two thirds of the one that is said, rounded up (LFM2)
   std::string_view step_rank = {};     // config.json's key of the rank of Mamba's time steps, which may be "auto"
   bool scales_rope_base = false;       // RoPE scaling of type "ntk": the base times its factor, at all lengths (GTE)

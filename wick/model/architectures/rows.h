@@ -81,6 +81,8 @@
   ROW(kQwen35Moe) \
   ROW(kKimiLinear) \
   ROW(kRwkv7) \
+  ROW(kRecurrentGemma) \
+  ROW(kMiniMax01) \
   ROW(kBert) \
   ROW(kNomicBert) \
   ROW(kNomicBertMoe) \

@@ -21,7 +21,7 @@ void check_biases(const Checkpoint::Folder& folder, const std::optional<bool>& s
                   const char* key) {
   if (!says) return;
   const bool has = std::any_of(folder.tensors.begin(), folder.tensors.end(), [&](const CheckpointTensor& each) {
-    return std::find(tensors.begin(), tensors.end(), each.name) != tensors.end();
+    return std::any_of(tensors.begin(), tensors.end(), [&](std::string_view name) { return each.name.ends_with(name); });
   });
   if (has == *says) return;
   fail(ErrorCode::corrupt_file, "{}: config.json: {} = {}, and the tensors have {} such biases; the files do not belong together",
@@ -216,8 +216,8 @@ Checkpoint open_hugging_face(const std::filesystem::path& path) {
   add_factors(folder, "rope_factors_long.weight", std::move(config.long_factors));
   add_factors(folder, "rope_factors_short.weight", std::move(config.short_factors));
   add_factors(folder, "rope_freqs.weight", divisors_of_pairs(config));
-  check_biases(folder, config.attention_bias, {"blk.0.attn_q.bias", "blk.0.attn_qkv.bias", "blk.0.attn_kv_a_mqa.bias"}, "attention_bias");
-  check_biases(folder, config.feed_forward_bias, {"blk.0.ffn_up.bias"}, "mlp_bias");
+  check_biases(folder, config.attention_bias, {".attn_q.bias", ".attn_qkv.bias", ".attn_kv_a_mqa.bias"}, "attention_bias");
+  check_biases(folder, config.feed_forward_bias, {".ffn_up.bias"}, "mlp_bias");
   std::set<const MappedFile*> files;
   for (const SafetensorsTensor& tensor : stored.tensors()) files.insert(tensor.file.get());
   for (const MappedFile* file : files) folder.file_bytes += file == nullptr ? 0 : file->bytes().size();

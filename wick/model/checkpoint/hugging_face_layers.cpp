@@ -1,5 +1,6 @@
 // config.json by canonical keys: what differs from layer to layer, and sizes that are computed from others.
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -23,11 +24,15 @@ namespace {
 // More layers than any model has.
 constexpr uint64_t kMaxConfigLayers = 1 << 12;
 
+// RecurrentGemma's.
+constexpr const char* kBlockTypes = "block_types";
+
 using LayerKind = ConfigTranslator::LayerKind;
 
 std::optional<LayerKind> layer_kind_of(std::string_view word) {
   if (word == "full_attention" || word == "attention" || word == "*") return LayerKind::attention;
-  if (word == "conv" || word == "mamba" || word == "linear_attention" || word == "M") return LayerKind::recurrent;
+  constexpr std::array<std::string_view, 5> kRecurrent = {"conv", "mamba", "linear_attention", "recurrent", "M"};
+  if (std::find(kRecurrent.begin(), kRecurrent.end(), word) != kRecurrent.end()) return LayerKind::recurrent;
   if (word == "mlp" || word == "-") return LayerKind::feed_forward;
   if (word == "moe" || word == "E") return LayerKind::experts;
   return std::nullopt;
@@ -98,6 +103,89 @@ void ConfigTranslator::translate_decoder_start() {
   add_json(kStart, "bos_token_id", *bos);
 }
 
+void ConfigTranslator::add_kind(LayerKinds& kinds, const std::string& key, const Json& value, std::string_view word) const {
+  const std::optional<LayerKind> kind = layer_kind_of(word);
+  if (!kind) {
+    refuse(key, shown(value),
+           "this version knows full_attention, attention, conv, mamba, linear_attention, recurrent, mlp and moe for a layer");
+  }
+  kinds.origin = key;
+  kinds.kinds.push_back(*kind);
+}
+
+// By a word, or a letter, for each layer.
+ConfigTranslator::LayerKinds ConfigTranslator::kinds_by_words() const {
+  LayerKinds kinds;
+  const auto add_list = [&](const char* key, const Json& types) {
+    if (!types.is_array()) refuse(key, shown(types), "a list is needed");
+    for (const Json& type : types) add_kind(kinds, key, type, type.is_string() ? type.get_ref<const std::string&>() : "");
+  };
+  for (const char* key : {"layer_types", "layers_block_type"}) {
+    if (const Json* types = find(key); types != nullptr && kinds.kinds.empty()) add_list(key, *types);
+  }
+  if (const Json* pattern = find("hybrid_override_pattern"); kinds.kinds.empty() && pattern != nullptr && pattern->is_string()) {
+    for (const char letter : pattern->get_ref<const std::string&>())
+      add_kind(kinds, "hybrid_override_pattern", *pattern, std::string_view(&letter, 1));
+  }
+  if (!kinds.kinds.empty() || !has_own_row(kBlockTypes) || find("num_hidden_layers") == nullptr) return kinds;
+  // Of the first layers, again and again.
+  const Json* types = find(kBlockTypes);
+  add_list(kBlockTypes, types == nullptr ? Json{"recurrent", "recurrent", "attention"} : *types);
+  if (kinds.kinds.empty()) refuse(kBlockTypes, shown(*types), "a kind of layer is needed");
+  const std::vector<LayerKind> pattern = std::exchange(kinds.kinds, {});
+  for (uint64_t layer = 0; layer < layer_count(); ++layer) kinds.kinds.push_back(pattern[layer % pattern.size()]);
+  return kinds;
+}
+
+// By lists of the layers that attend, or of a number for each layer.
+ConfigTranslator::LayerKinds ConfigTranslator::kinds_by_numbers() const {
+  const std::vector<LayerKind> all_recurrent(layer_count(), LayerKind::recurrent);
+  const auto marked = [&](const std::string& origin, const Json& full, uint64_t first, std::string_view want) {
+    LayerKinds kinds{origin, all_recurrent};
+    if (!full.is_array()) refuse(origin, shown(full), "a list is needed");
+    for (const Json& index : full) {
+      const bool fits = index.is_number_unsigned() && index.get<uint64_t>() >= first && index.get<uint64_t>() - first < kinds.kinds.size();
+      if (!fits) refuse(origin, shown(full), fmt::format("numbers of the {} layers{} are needed", kinds.kinds.size(), want));
+      kinds.kinds[index.get<size_t>() - first] = LayerKind::attention;
+    }
+    return kinds;
+  };
+  for (const char* key : {"full_attn_idxs", "attn_layer_indices"}) {
+    if (const Json* full = find(key)) return marked(key, *full, 0, "");
+  }
+  // Kimi's, which count layers from 1.
+  if (const Json* linear = find("linear_attn_config"); linear != nullptr && linear->is_object())
+    return marked("linear_attn_config.full_attn_layers", linear->value("full_attn_layers", Json()), 1, ", from 1 on,");
+  LayerKinds kinds;
+  if (const Json* types = find("attn_type_list"); types != nullptr && has_own_row("attn_type_list")) {
+    kinds.origin = "attn_type_list";
+    if (!types->is_array()) refuse(kinds.origin, shown(*types), "a list is needed");
+    for (const Json& type : *types) {
+      if (type != 0 && type != 1) refuse(kinds.origin, shown(*types), "want 1 for a layer that attends, and 0 for one with a state");
+      kinds.kinds.push_back(type == 1 ? LayerKind::attention : LayerKind::recurrent);
+    }
+  }
+  return kinds;
+}
+
+ConfigTranslator::LayerKinds ConfigTranslator::kinds_by_period() const {
+  const Json* period = find("attn_layer_period");
+  if (period == nullptr) return {};
+  LayerKinds kinds{.origin = "attn_layer_period"};
+  const uint64_t each = whole_number(kinds.origin, *period);
+  const Json* first = find("attn_layer_offset");
+  const uint64_t offset = first != nullptr && first->is_number_unsigned() ? first->get<uint64_t>() : 0;
+  for (uint64_t layer = 0; layer < layer_count(); ++layer) {
+    kinds.kinds.push_back(layer % each == offset ? LayerKind::attention : LayerKind::recurrent);
+  }
+  return kinds;
+}
+
+uint64_t ConfigTranslator::layer_count() const {
+  const Json* layers = find("num_hidden_layers");
+  return layers == nullptr ? 0 : std::min(whole_number("num_hidden_layers", *layers), kMaxConfigLayers);
+}
+
 // Which layers attend: GGUF files say it by key/value heads of each, and by feed-forward widths where a layer is one thing alone.
 void ConfigTranslator::translate_layer_kinds() {
   const Json* heads = find("num_attention_heads");
@@ -106,60 +194,11 @@ void ConfigTranslator::translate_layer_kinds() {
       static_cast<int32_t>(result_.architecture->hugging_face.splits_latent_heads ? 1
                            : find("num_key_value_heads") == nullptr               ? whole_number("num_attention_heads", *heads)
                                                                     : whole_number("num_key_value_heads", *find("num_key_value_heads")));
-  std::string origin;
-  std::vector<LayerKind> kinds;
-  const auto add_kind = [&](const std::string& key, const Json& value, std::string_view word) {
-    const std::optional<LayerKind> kind = layer_kind_of(word);
-    if (!kind)
-      refuse(key, shown(value), "this version knows full_attention, attention, conv, mamba, linear_attention, mlp and moe for a layer");
-    kinds.push_back(*kind);
-  };
   const Json* layers = find("num_hidden_layers");
-  const Json* pattern = find("hybrid_override_pattern");
-  for (const char* key : {"layer_types", "layers_block_type"}) {
-    const Json* types = find(key);
-    if (types == nullptr || !kinds.empty()) continue;
-    if (!types->is_array()) refuse(key, shown(*types), "a list is needed");
-    origin = key;
-    for (const Json& type : *types) add_kind(key, type, type.is_string() ? type.get_ref<const std::string&>() : "");
-  }
-  if (kinds.empty() && pattern != nullptr && pattern->is_string()) {
-    origin = "hybrid_override_pattern";
-    for (const char letter : pattern->get_ref<const std::string&>()) add_kind(origin, *pattern, std::string_view(&letter, 1));
-  }
-  for (const char* key : {"full_attn_idxs", "attn_layer_indices"}) {
-    const Json* full = find(key);
-    if (!kinds.empty() || full == nullptr || layers == nullptr) continue;
-    origin = key;
-    kinds.assign(std::min(whole_number("num_hidden_layers", *layers), kMaxConfigLayers), LayerKind::recurrent);
-    if (!full->is_array()) refuse(origin, shown(*full), "a list is needed");
-    for (const Json& index : *full) {
-      const bool fits = index.is_number_unsigned() && index.get<uint64_t>() < kinds.size();
-      if (!fits) refuse(origin, shown(*full), fmt::format("numbers of the {} layers are needed", kinds.size()));
-      kinds[index.get<size_t>()] = LayerKind::attention;
-    }
-  }
-  // Kimi's, which count layers from 1.
-  if (const Json* linear = find("linear_attn_config"); kinds.empty() && linear != nullptr && linear->is_object() && layers != nullptr) {
-    origin = "linear_attn_config.full_attn_layers";
-    kinds.assign(std::min(whole_number("num_hidden_layers", *layers), kMaxConfigLayers), LayerKind::recurrent);
-    const Json full = linear->value("full_attn_layers", Json());
-    if (!full.is_array()) refuse(origin, shown(full), "a list is needed");
-    for (const Json& index : full) {
-      const bool fits = index.is_number_unsigned() && index.get<uint64_t>() > 0 && index.get<uint64_t>() <= kinds.size();
-      if (!fits) refuse(origin, shown(full), fmt::format("numbers of the {} layers, from 1 on, are needed", kinds.size()));
-      kinds[index.get<size_t>() - 1] = LayerKind::attention;
-    }
-  }
-  if (const Json* period = find("attn_layer_period"); kinds.empty() && period != nullptr && layers != nullptr) {
-    origin = "attn_layer_period";
-    const uint64_t each = whole_number(origin, *period);
-    const Json* first = find("attn_layer_offset");
-    const uint64_t offset = first != nullptr && first->is_number_unsigned() ? first->get<uint64_t>() : 0;
-    for (uint64_t layer = 0; layer < std::min(whole_number("num_hidden_layers", *layers), kMaxConfigLayers); ++layer) {
-      kinds.push_back(layer % each == offset ? LayerKind::attention : LayerKind::recurrent);
-    }
-  }
+  LayerKinds found = kinds_by_words();
+  if (found.kinds.empty() && layers != nullptr) found = kinds_by_numbers();
+  if (found.kinds.empty() && layers != nullptr) found = kinds_by_period();
+  const auto& [origin, kinds] = found;
   if (kinds.empty()) return;
   if (layers != nullptr && whole_number("num_hidden_layers", *layers) != kinds.size()) {
     refuse(origin, fmt::format("{} layers", kinds.size()), fmt::format("num_hidden_layers = {}", shown(*layers)));
@@ -250,6 +289,11 @@ void ConfigTranslator::translate_selective_scan(const std::string& key) {
 }
 
 void ConfigTranslator::translate_adjusted_width() {
+  if (result_.architecture->hugging_face.halves_width && find("intermediate_size") != nullptr) {
+    const uint64_t both = whole_number("intermediate_size", *find("intermediate_size"));
+    if (both % 2 != 0) refuse("intermediate_size", shown(*find("intermediate_size")), "gate and up have half of it: want an even number");
+    return add("feed_forward_length", "intermediate_size", {both / 2});
+  }
   if (!result_.architecture->hugging_face.adjusts_width) return;
   const Json* adjust = find("block_auto_adjust_ff_dim");
   if (adjust != nullptr && *adjust == false) return;

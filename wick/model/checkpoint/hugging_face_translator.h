@@ -117,6 +117,17 @@ class ConfigTranslator {
   void translate_layer_flags(const ConfigRow& row, const Json& value);
   void translate_dual_chunks();
   void translate_decoder_start();
+  // Kinds of all layers, and the key that says them; no kinds where no key of that form does.
+  struct LayerKinds {
+    std::string origin = {};
+    std::vector<LayerKind> kinds = {};
+  };
+  void add_kind(LayerKinds& kinds, const std::string& key, const Json& value, std::string_view word) const;
+  [[nodiscard]] LayerKinds kinds_by_words() const;
+  [[nodiscard]] LayerKinds kinds_by_numbers() const;
+  [[nodiscard]] LayerKinds kinds_by_period() const;
+  // 0 where the configuration does not say.
+  [[nodiscard]] uint64_t layer_count() const;
   void translate_layer_kinds();
   void add_recurrent_layers(const std::string& origin, const std::vector<LayerKind>& kinds);
   void translate_state_sizes();

@@ -39,7 +39,7 @@ RopeConfig read_rope(const ModelConfig& config) {
   const KeyReader& keys = config.keys;
   RopeConfig rope;
   rope.dims = keys.size_or("rope.dimension_count", config.head_dim);
-  if (rope.dims % 2 != 0 || rope.dims > config.head_dim) {
+  if (rope.dims % 2 != 0 || (config.heads > 0 && rope.dims > config.head_dim)) {
     keys.fail_value("rope.dimension_count", std::to_string(rope.dims),
                     fmt::format("want an even number up to the head's {}", config.head_dim));
   }

@@ -81,6 +81,12 @@ std::optional<KeptState> kept_state(const PartSpec& part, int64_t hidden_size) {
   if (const auto* mix = std::get_if<TimeMixSpec>(&part.mixer)) {
     return KeptState{.numbers = hidden_size + mix->heads * mix->head_dim * mix->head_dim, .columns = 1};
   }
+  if (const auto* unit = std::get_if<LinearRecurrentUnitSpec>(&part.mixer)) {
+    return KeptState{.numbers = unit->kernel * unit->inner, .columns = unit->kernel - 1};
+  }
+  if (const auto* lightning = std::get_if<LightningAttentionSpec>(&part.mixer)) {
+    return KeptState{.numbers = lightning->heads * lightning->head_dim * lightning->head_dim, .columns = 0};
+  }
   if (std::holds_alternative<ChannelMixSpec>(part.mixer)) return KeptState{.numbers = hidden_size, .columns = 1};
   return std::nullopt;
 }
@@ -112,6 +118,10 @@ std::unique_ptr<Mixer> build_mixer(const PartSpec& part, WeightReader& weights, 
           return build_time_mix(spec, weights, place);
         } else if constexpr (std::is_same_v<Spec, ChannelMixSpec>) {
           return build_channel_mix(spec, weights, place);
+        } else if constexpr (std::is_same_v<Spec, LinearRecurrentUnitSpec>) {
+          return build_linear_recurrent_unit(spec, weights, place);
+        } else if constexpr (std::is_same_v<Spec, LightningAttentionSpec>) {
+          return build_lightning_attention(spec, weights, place);
         } else {
           return spec.build(weights, place.layer);
         }

@@ -130,6 +130,10 @@ struct MixerPlace {
 [[nodiscard]] std::unique_ptr<Mixer> build_delta_rule(const DeltaRuleSpec& spec, WeightReader& weights, const MixerPlace& place);
 [[nodiscard]] std::unique_ptr<Mixer> build_time_mix(const TimeMixSpec& spec, WeightReader& weights, const MixerPlace& place);
 [[nodiscard]] std::unique_ptr<Mixer> build_channel_mix(const ChannelMixSpec& spec, WeightReader& weights, const MixerPlace& place);
+[[nodiscard]] std::unique_ptr<Mixer> build_linear_recurrent_unit(const LinearRecurrentUnitSpec& spec, WeightReader& weights,
+                                                                 const MixerPlace& place);
+[[nodiscard]] std::unique_ptr<Mixer> build_lightning_attention(const LightningAttentionSpec& spec, WeightReader& weights,
+                                                               const MixerPlace& place);
 [[nodiscard]] std::unique_ptr<Mixer> build_mixer(const PartSpec& part, WeightReader& weights, const MixerPlace& place);
 
 // Data that the part keeps of each position; none if it does not attend.
