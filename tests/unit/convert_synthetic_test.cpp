@@ -5,10 +5,12 @@
 
 #include <cctype>
 #include <cmath>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "unit/message_of.h"
 #include "unit/temporary_folder.h"
 #include "wick/base/error.h"
 #include "wick/convert/quantize_plan.h"
@@ -116,7 +118,7 @@ TEST(SyntheticModel, EachArchitectureIsAModelThatComputes) {
     for (const char* type : {"q8_0", "q4_k_m"}) {
       const bool narrow = std::string_view(type) == "q8_0";
       SyntheticOptions options{
-          .shape = parse_synthetic_shape(narrow ? "2,64,96,4,2,300" : "2,256,512,4,2,300"), .architecture = name, .type = type};
+          .shape = parse_synthetic_shape(narrow ? "4,64,96,4,2,300" : "4,256,512,4,2,300"), .architecture = name, .type = type};
       write_synthetic_model(folder / "model.gguf", options);
       const auto model = load_language_model(Checkpoint::open(folder / "model.gguf"), Device::cpu(), {});
       const auto sequence = model->new_sequence(8);
@@ -125,6 +127,27 @@ TEST(SyntheticModel, EachArchitectureIsAModelThatComputes) {
         ASSERT_TRUE(std::isfinite(logit)) << name;
     }
   }
+}
+
+TEST(SyntheticModel, LayersKeepStatesWhereTheArchitectureHasThem) {
+  const TemporaryFolder folder;
+  const std::map<std::string, std::pair<size_t, size_t>> kinds = {{"mamba2", {12, 0}},   {"granitehybrid", {11, 1}}, {"lfm2", {8, 4}},
+                                                                  {"qwen3next", {9, 3}}, {"qwen35", {9, 3}},         {"llama", {0, 12}}};
+  for (const auto& [name, layers] : kinds) {
+    write_synthetic_model(folder / "model.gguf", {.shape = parse_synthetic_shape("12,64,96,4,2,300"), .architecture = name});
+    const auto model = load_language_model(Checkpoint::open(folder / "model.gguf"), Device::cpu(), {});
+    EXPECT_EQ(model->cache_layout().states.size(), layers.first) << name;
+    EXPECT_EQ(model->cache_layout().layers.size(), layers.second) << name;
+  }
+  EXPECT_EQ(shape_of_architecture(parse_synthetic_shape("1b"), "mamba2").layers, 48);
+}
+
+TEST(SyntheticModel, AnUnknownArchitectureNamesThoseThereAre) {
+  const TemporaryFolder folder;
+  const std::string message = message_of(
+      [&] { write_synthetic_model(folder / "model.gguf", {.shape = parse_synthetic_shape("2,64,96,4,2,300"), .architecture = "mamba7"}); });
+  for (const std::string& name : synthetic_architectures()) EXPECT_THAT(message, HasSubstr(name));
+  EXPECT_THAT(message, HasSubstr("'mamba7'"));
 }
 
 TEST(SyntheticModel, TheFileDependsOnTheSeedAndNotOnTheThreads) {

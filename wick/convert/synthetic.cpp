@@ -109,14 +109,6 @@ void add_metadata(GgufWriter& writer, const SyntheticOptions& options, const Sto
   writer.add_uint(prefix + "embedding_length", count(shape.width));
   writer.add_uint(prefix + "block_count", count(shape.layers));
   writer.add_uint(prefix + "feed_forward_length", count(shape.feed_forward));
-  writer.add_uint(prefix + "attention.head_count", count(shape.heads));
-  writer.add_uint(prefix + "attention.head_count_kv", count(shape.kv_heads));
-  if (options.architecture != "gpt2") {
-    const bool latent = options.architecture == "deepseek-v2-lite";
-    writer.add_float(prefix + "attention.layer_norm_rms_epsilon", 1e-5F);
-    writer.add_uint(prefix + "rope.dimension_count", latent ? 64 : count(shape.head_dim));
-    writer.add_float(prefix + "rope.freq_base", 500000);
-  }
   add_synthetic_keys(writer, shape, options.architecture);
   writer.add_uint(prefix + "vocab_size", count(shape.vocabulary));
   const SyntheticVocabulary vocabulary = make_synthetic_vocabulary(shape.vocabulary);
@@ -246,7 +238,8 @@ void write_synthetic_model(const std::filesystem::path& path, const SyntheticOpt
   values.reserve(plan.vectors.size());
   for (const PlannedVector& vector : plan.vectors) {
     values.emplace_back(static_cast<size_t>(vector.width), vector.value);
-    writer.add_tensor(vector.name, DType::f32, {vector.width}, std::as_bytes(std::span(values.back())));
+    const Shape extents = vector.is_column ? Shape{vector.width, 1} : Shape{vector.width};
+    writer.add_tensor(vector.name, DType::f32, extents, std::as_bytes(std::span(values.back())));
   }
   writer.write(path);
 }

@@ -12,7 +12,9 @@ namespace wick {
 namespace {
 
 enum class FamilyAttention { separate, in_one, latent };
-enum class FamilyFeedForward { gated, in_one, plain, experts };
+enum class FamilyFeedForward { gated, in_one, plain, experts, none };
+// What layers have in the place of attention.
+enum class FamilyState { none, mamba2, delta_rule, convolution };
 
 struct SyntheticFamily {
   std::string_view name, architecture;
@@ -22,15 +24,21 @@ struct SyntheticFamily {
   bool head_norms = false, post_norms = false, sub_norms = false;
   bool layer_norms = false;  // and biases of all matrices
   bool sinks = false;        // and biases, as gpt-oss has them
-  // Of the shape 1b.
+  FamilyState state = FamilyState::none;
+  int64_t interval = 0;  // each so many layers attend, the last of them; 0: none does, where layers have states
+  // Of the shape 1b; 0 layers: the shape's.
   int64_t heads = 32, kv_heads = 8, head_dim = 64;
+  int64_t layers = 0, expert_width = 1024;
 };
 
-constexpr int64_t kFamilyExperts = 16, kFamilyExpertsUsed = 4, kFamilyExpertWidth = 1024;
+constexpr int64_t kFamilyExperts = 16, kFamilyExpertsUsed = 4;
 constexpr int64_t kFewExperts = 8, kFewExpertsUsed = 2;
 // DeepSeek V2 Lite's heads.
 constexpr int64_t kLatentRow = 512, kLatentRotated = 64, kLatentKey = 128, kLatentValue = 128;
 constexpr int64_t kLearnedPositions = 1024;
+// Mamba 2's: of an inner size of twice the width. A delta rule has as many key heads as there are heads, and twice as many value heads.
+constexpr int64_t kStateHeadDim = 64, kStateSize = 128, kStateKernel = 4;
+constexpr int64_t kDeltaDim = 128, kConvolutionKernel = 3;
 
 constexpr SyntheticFamily kFamilies[] = {
     {.name = "llama", .architecture = "llama"},
@@ -68,6 +76,28 @@ constexpr SyntheticFamily kFamilies[] = {
      .heads = 16,
      .kv_heads = 1,
      .head_dim = kLatentKey + kLatentRotated},
+    {.name = "mamba2", .architecture = "mamba2", .feed_forward = FamilyFeedForward::none, .state = FamilyState::mamba2, .layers = 48},
+    {.name = "granitehybrid", .architecture = "granitehybrid", .state = FamilyState::mamba2, .interval = 10},
+    {.name = "lfm2", .architecture = "lfm2", .head_norms = true, .state = FamilyState::convolution, .interval = 3},
+    {.name = "qwen3next",
+     .architecture = "qwen3next",
+     .feed_forward = FamilyFeedForward::experts,
+     .tied = false,
+     .head_norms = true,
+     .state = FamilyState::delta_rule,
+     .interval = 4,
+     .heads = 16,
+     .kv_heads = 2,
+     .head_dim = 256,
+     .expert_width = 512},
+    {.name = "qwen35",
+     .architecture = "qwen35",
+     .head_norms = true,
+     .state = FamilyState::delta_rule,
+     .interval = 4,
+     .heads = 8,
+     .kv_heads = 2,
+     .head_dim = 256},
 };
 
 const SyntheticFamily& family_of(std::string_view name) {
@@ -75,6 +105,20 @@ const SyntheticFamily& family_of(std::string_view name) {
     if (family.name == name) return family;
   }
   fail(ErrorCode::unsupported, "architecture '{}': {} can be made up", name, fmt::join(synthetic_architectures(), ", "));
+}
+
+bool attends(const SyntheticFamily& family, int64_t layer) {
+  return family.state == FamilyState::none || (family.interval > 0 && (layer + 1) % family.interval == 0);
+}
+
+struct StateSizes {
+  int64_t heads, inner, groups;  // groups: key heads, of a delta rule
+  // Rows that go through the convolution.
+  [[nodiscard]] int64_t width(int64_t size) const noexcept { return inner + 2 * groups * size; }
+};
+StateSizes state_sizes(const SyntheticFamily& family, const SyntheticShape& shape) {
+  if (family.state == FamilyState::delta_rule) return {2 * shape.heads, 2 * shape.heads * kDeltaDim, shape.heads};
+  return {2 * shape.width / kStateHeadDim, 2 * shape.width, 1};
 }
 
 // Writes a plan down, layer by layer.
@@ -87,8 +131,8 @@ class FamilyPlanner {
     if (family_.layer_norms) plan_.matrices.push_back({"position_embd.weight", DType::f32, kLearnedPositions, shape_.width});
     for (int64_t layer = 0; layer < shape_.layers; ++layer) {
       prefix_ = fmt::format("blk.{}.", layer);
-      attention();
-      feed_forward(layer);
+      mixer(layer);
+      if (family_.feed_forward != FamilyFeedForward::none) feed_forward(layer);
     }
     prefix_.clear();
     if (!shape_.tied) matrix("output", shape_.vocabulary, shape_.width);
@@ -111,15 +155,71 @@ class FamilyPlanner {
     if (family_.layer_norms) plan_.vectors.push_back({fmt::format("{}{}.bias", prefix_, name), width, 0});
   }
 
+  void vector(std::string_view name, int64_t width, float value) {
+    plan_.vectors.push_back({fmt::format("{}{}", prefix_, name), width, value});
+  }
+  void column(std::string_view name, int64_t width, float value) {
+    plan_.vectors.push_back({fmt::format("{}{}", prefix_, name), width, value, true});
+  }
+  void kernels(std::string_view name, int64_t width, int64_t kernel) {
+    plan_.matrices.push_back({fmt::format("{}{}.weight", prefix_, name), DType::f32, width, kernel});
+  }
+
+  void mixer(int64_t layer) {
+    norm("attn_norm", shape_.width);
+    if (attends(family_, layer)) return attention();
+    switch (family_.state) {
+      case FamilyState::none: return;
+      case FamilyState::mamba2: return mamba2();
+      case FamilyState::delta_rule: return delta_rule();
+      case FamilyState::convolution: return convolution();
+    }
+  }
+
+  void mamba2() {
+    const StateSizes sizes = state_sizes(family_, shape_);
+    const int64_t mixed = sizes.width(kStateSize);
+    matrix("ssm_in", sizes.inner + mixed + sizes.heads, shape_.width);
+    kernels("ssm_conv1d", mixed, kStateKernel);
+    vector("ssm_conv1d.bias", mixed, 0);
+    vector("ssm_dt.bias", sizes.heads, -1);
+    column("ssm_a", sizes.heads, -1);
+    column("ssm_d", sizes.heads, 1);
+    norm("ssm_norm", sizes.inner);
+    matrix("ssm_out", shape_.width, sizes.inner);
+  }
+
+  void delta_rule() {
+    const StateSizes sizes = state_sizes(family_, shape_);
+    const int64_t width = shape_.width, mixed = sizes.width(kDeltaDim);
+    matrix("attn_qkv", mixed, width);
+    matrix("attn_gate", sizes.inner, width);
+    if (family_.feed_forward == FamilyFeedForward::experts) {
+      matrix("ssm_ba", 2 * sizes.heads, width);
+    } else {
+      matrix("ssm_beta", sizes.heads, width), matrix("ssm_alpha", sizes.heads, width);
+    }
+    kernels("ssm_conv1d", mixed, kStateKernel);
+    vector("ssm_dt.bias", sizes.heads, -1);
+    vector("ssm_a", sizes.heads, -1);
+    norm("ssm_norm", kDeltaDim);
+    matrix("ssm_out", width, sizes.inner);
+  }
+
+  void convolution() {
+    matrix("shortconv.in_proj", 3 * shape_.width, shape_.width);
+    kernels("shortconv.conv", shape_.width, kConvolutionKernel);
+    matrix("shortconv.out_proj", shape_.width, shape_.width);
+  }
+
   void attention() {
     const int64_t width = shape_.width, head_dim = shape_.head_dim;
     const int64_t query = shape_.heads * head_dim, kv = shape_.kv_heads * head_dim;
-    norm("attn_norm", width);
     switch (family_.attention) {
       case FamilyAttention::latent: return latent_attention();
       case FamilyAttention::in_one: layer_matrix("attn_qkv", query + 2 * kv, width); break;
       case FamilyAttention::separate:
-        layer_matrix("attn_q", query, width);
+        layer_matrix("attn_q", family_.state == FamilyState::delta_rule ? 2 * query : query, width);  // with gates
         layer_matrix("attn_k", kv, width);
         layer_matrix("attn_v", kv, width);
         break;
@@ -142,7 +242,7 @@ class FamilyPlanner {
 
   void feed_forward(int64_t layer) {
     const int64_t width = shape_.width, inner = shape_.feed_forward;
-    norm(family_.sinks ? "post_attention_norm" : "ffn_norm", width);
+    norm(family_.sinks || family_.state == FamilyState::delta_rule ? "post_attention_norm" : "ffn_norm", width);
     const bool dense = family_.attention == FamilyAttention::latent && layer == 0;
     if (family_.feed_forward == FamilyFeedForward::experts && !dense) return experts();
     if (family_.feed_forward == FamilyFeedForward::gated || dense) layer_matrix("ffn_gate", inner, width);
@@ -165,7 +265,9 @@ class FamilyPlanner {
         plan_.matrices.push_back({fmt::format("{}{}.bias", prefix_, name), DType::f32, count, rows});
       }
     }
-    if (family_.attention != FamilyAttention::latent) return;
+    const bool shares = family_.attention == FamilyAttention::latent || family_.state == FamilyState::delta_rule;
+    if (!shares) return;
+    if (family_.state == FamilyState::delta_rule) vector("ffn_gate_inp_shexp.weight", width, 0);
     matrix("ffn_gate_shexp", inner, width);
     matrix("ffn_up_shexp", inner, width);
     matrix("ffn_down_shexp", width, inner);
@@ -195,16 +297,23 @@ SyntheticShape shape_of_architecture(const SyntheticShape& shape, std::string_vi
   if (named) {
     own.heads = family.heads, own.kv_heads = family.kv_heads, own.head_dim = family.head_dim;
     own.tied = family.tied;
+    if (family.layers > 0) own.layers = family.layers;
   } else if (shape.name == "8b" && name != "llama" && !family.sub_norms) {
     fail(ErrorCode::invalid_argument, "shape 8b: it is Llama's; {} has 1b, or six numbers", name);
   }
   if (own.head_dim == 0) own.head_dim = own.width / own.heads;
   if (family.attention == FamilyAttention::latent) own.kv_heads = 1, own.head_dim = kLatentKey + kLatentRotated;
   if (family.layer_norms) own.kv_heads = own.heads;
+  if (family.state == FamilyState::mamba2 && own.width % (kStateHeadDim / 2) != 0) {
+    fail(ErrorCode::invalid_argument, "shape: the width {} must be a multiple of {}: {}'s heads of {} have twice the width together",
+         own.width, kStateHeadDim / 2, name, kStateHeadDim);
+  }
+  if (family.state != FamilyState::none && family.interval == 0) own.heads = own.kv_heads = own.head_dim = 0;
+  if (family.feed_forward == FamilyFeedForward::none) own.feed_forward = 0;
   if (family.feed_forward != FamilyFeedForward::experts) return own;
   own.experts = named ? kFamilyExperts : kFewExperts;
   own.experts_used = named ? kFamilyExpertsUsed : kFewExpertsUsed;
-  own.expert_width = named ? kFamilyExpertWidth : own.feed_forward;
+  own.expert_width = named ? family.expert_width : own.feed_forward;
   return own;
 }
 
@@ -212,13 +321,51 @@ SyntheticPlan plan_synthetic(const SyntheticShape& shape, std::string_view name,
   return FamilyPlanner(shape, family_of(name), dtype).plan();
 }
 
+namespace {
+
+void add_state_keys(GgufWriter& writer, const SyntheticShape& shape, const SyntheticFamily& family, const std::string& prefix) {
+  const auto add = [&](const char* name, int64_t value) { writer.add_uint(prefix + name, static_cast<uint32_t>(value)); };
+  if (family.state == FamilyState::none) return;
+  if (family.state == FamilyState::convolution) return add("shortconv.l_cache", kConvolutionKernel);
+  const StateSizes sizes = state_sizes(family, shape);
+  const bool delta = family.state == FamilyState::delta_rule;
+  add("ssm.conv_kernel", kStateKernel);
+  add("ssm.inner_size", sizes.inner);
+  add("ssm.state_size", delta ? kDeltaDim : kStateSize);
+  add("ssm.time_step_rank", sizes.heads);
+  add("ssm.group_count", sizes.groups);
+  if (delta) add("full_attention_interval", family.interval);
+  if (delta && shape.experts > 0) add("expert_shared_feed_forward_length", shape.expert_width);
+}
+
+// Layers without attention have no key/value heads, but for those of a delta rule, which another key tells.
+void add_head_counts(GgufWriter& writer, const SyntheticShape& shape, const SyntheticFamily& family, const std::string& prefix) {
+  writer.add_uint(prefix + "attention.head_count", static_cast<uint32_t>(shape.heads));
+  const std::string key = prefix + "attention.head_count_kv";
+  if (family.interval == 0 || family.state == FamilyState::delta_rule) return writer.add_uint(key, static_cast<uint32_t>(shape.kv_heads));
+  std::vector<int32_t> each;
+  for (int64_t layer = 0; layer < shape.layers; ++layer) each.push_back(attends(family, layer) ? static_cast<int32_t>(shape.kv_heads) : 0);
+  writer.add_array<int32_t>(key, each);
+}
+
+}  // namespace
+
 void add_synthetic_keys(GgufWriter& writer, const SyntheticShape& shape, std::string_view name) {
   const SyntheticFamily& family = family_of(name);
   const std::string prefix = std::string(family.architecture) + ".";
   const auto count = [](int64_t value) { return static_cast<uint32_t>(value); };
   const bool latent = family.attention == FamilyAttention::latent;
+  add_head_counts(writer, shape, family, prefix);
+  add_state_keys(writer, shape, family, prefix);
+  if (!family.layer_norms) {
+    writer.add_float(prefix + "attention.layer_norm_rms_epsilon", 1e-5F);
+    if (shape.heads > 0) {
+      writer.add_uint(prefix + "rope.dimension_count", count(latent ? kLatentRotated : shape.head_dim));
+      writer.add_float(prefix + "rope.freq_base", 500000);
+    }
+  }
   if (family.layer_norms) writer.add_float(prefix + "attention.layer_norm_epsilon", 1e-5F);
-  if (shape.head_dim != shape.width / shape.heads || latent) {
+  if (latent || (shape.heads > 0 && shape.head_dim != shape.width / shape.heads)) {
     writer.add_uint(prefix + "attention.key_length", count(latent ? kLatentRow + kLatentRotated : shape.head_dim));
     writer.add_uint(prefix + "attention.value_length", count(latent ? kLatentRow : shape.head_dim));
   }

@@ -28,6 +28,7 @@ struct PlannedVector {
   std::string name;
   int64_t width;
   float value = 1;
+  bool is_column = false;  // [width, 1]
 };
 
 struct SyntheticPlan {
@@ -43,7 +44,7 @@ struct SyntheticPlan {
 [[nodiscard]] SyntheticShape shape_of_architecture(const SyntheticShape& shape, std::string_view name);
 // The matrices have `dtype`, but for those that are small and f32 in published files.
 [[nodiscard]] SyntheticPlan plan_synthetic(const SyntheticShape& shape, std::string_view name, DType dtype);
-// The keys that only some architectures have.
+// The keys of attention, states and experts.
 void add_synthetic_keys(GgufWriter& writer, const SyntheticShape& shape, std::string_view name);
 
 }  // namespace wick

@@ -40,11 +40,13 @@ void synth_command(Console& console, const Arguments& arguments) {
   add_threads(flags, options.threads);
   add_verbosity(flags, console);
   const std::string types = fmt::format(
-      "Types: {}\nA block format applies to every matrix; the other names are the mixes of wick quantize. Weights are random codes and "
-      "scales, not quantized random numbers. BitNet's embedding is f16.",
-      fmt::join(synthetic_types(), " "));
+      "Architectures: {}\nTypes: {}\nA block format applies to every matrix; the other names are the mixes of wick quantize. Weights are "
+      "random "
+      "codes and scales, not quantized random numbers. BitNet's embedding is f16.",
+      fmt::join(synthetic_architectures(), " "), fmt::join(synthetic_types(), " "));
   flags.notes(types);
   flags.examples({"wick synth --arch llama --shape 1b --type q4_k_m --out synthetic-1b.gguf",
+                  "wick synth --arch mamba2 --shape 1b --out mamba2-1b.gguf",
                   "wick synth --arch bitnet --shape 1b --type tq2_0 --out bitnet-1b.gguf",
                   "wick synth --shape 4,256,768,8,4,1000 --type q8_0 --out tiny.gguf --seed 7"});
   if (!flags.parse(arguments)) return;
