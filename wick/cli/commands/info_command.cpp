@@ -84,22 +84,30 @@ std::vector<std::pair<std::string, uint64_t>> bytes_by_type(const Checkpoint& fi
   return sorted;
 }
 
-// Bytes of the KV cache, as f16 keeps it, for each position: of layers that keep all of them, and of those that keep a window.
+// Bytes of the KV cache, as f16 keeps it, for each position: of layers that keep all of them, and of those that keep a window. Bytes of a
+// sequence's recurrent states, in f32; and of all of it for a long sequence.
+constexpr int64_t kLongSequence = 32768;
 Json cache_json(const DecoderSpec& model) {
   constexpr int64_t kF16Bytes = 2;
-  int64_t all = 0;
-  int64_t windows = 0;
+  int64_t all = 0, windows = 0, states = 0, sequence = 0;
   for (const LayerSpec& layer : model.layers) {
     for (const BlockSpec& block : layer.blocks) {
       for (const PartSpec& part : block.parts) {
+        if (const std::optional<KeptState> state = kept_state(part, model.hidden_size))
+          states += state->numbers * static_cast<int64_t>(sizeof(float));
         const std::optional<KvLayer> kept = cached_layer(part, DType::f16);
         if (!kept) continue;
         const int64_t bytes = kept->kv_heads * (kept->key_dim + kept->value_dim) * kF16Bytes;
-        (kept->retention.kind == Retention::Kind::full ? all : windows) += bytes;
+        const bool is_full = kept->retention.kind == Retention::Kind::full;
+        (is_full ? all : windows) += bytes;
+        sequence += bytes * (is_full ? kLongSequence : std::min(kLongSequence, kept->retention.size));
       }
     }
   }
-  return {{"bytes_per_position", all}, {"window_bytes_per_position", windows}};
+  return {{"bytes_per_position", all},
+          {"window_bytes_per_position", windows},
+          {"state_bytes", states},
+          {fmt::format("bytes_of_{}_positions", kLongSequence), sequence + states}};
 }
 
 // The name of the format in which the model writes calls; null for a template that cannot be read.
@@ -149,10 +157,15 @@ void print_model(const Console& console, const Json& model) {
   print_line(console, "types", fmt::format("{}", fmt::join(types, ", ")));
   print_line(console, "shape",
              fmt::format("{} layers, hidden size {}, context {}", number("layers"), number("hidden_size"), number("context_length")));
-  const uint64_t windows = model["kv_cache"]["window_bytes_per_position"].get<uint64_t>();
+  const Json& cache = model["kv_cache"];
+  const auto bytes_of = [&](const std::string& key) { return cache[key].get<uint64_t>(); };
+  const uint64_t windows = bytes_of("window_bytes_per_position"), states = bytes_of("state_bytes");
   print_line(console, "KV cache",
-             fmt::format("{} for 1,024 tokens in f16{}", format_bytes(1024 * model["kv_cache"]["bytes_per_position"].get<uint64_t>()),
+             fmt::format("{} for 1,024 tokens in f16{}", format_bytes(1024 * bytes_of("bytes_per_position")),
                          windows > 0 ? fmt::format(", and {} in the layers that keep a window", format_bytes(1024 * windows)) : ""));
+  print_line(console, "a sequence",
+             fmt::format("of 32,768 tokens takes {}{}", format_bytes(bytes_of(fmt::format("bytes_of_{}_positions", kLongSequence))),
+                         states > 0 ? fmt::format(", {} of it recurrent states in f32", format_bytes(states)) : ""));
   print_line(
       console, "chat",
       model["chat_format"].is_null() ? "no chat template" : fmt::format("template, calls of tools as {}", text_of(model["chat_format"])));
