@@ -26,15 +26,17 @@ texts() {
   tree dev tests/ir/wick_language_tests -- -L '^leg\.texts$'
 }
 
-# The leg amd: a case of every op as code for AMD's GPUs, where there is an emulator.
+# The leg amd: a case of every op, and a text where ../shared has the model, as code for AMD's GPUs, where there is an emulator.
 amd_emulator() {
   if [[ -z ${WICK_AMD_EMULATOR:-} ]]; then
     echo "WICK_AMD_EMULATOR names no checkout of tinygrad (docs/rocm.md)"
     echo "0 passed, 0 failed, 1 skipped"
     return 0
   fi
-  build dev tests/conformance/wick_conformance wick_fake_gpu || return 1
-  scripts/amd_emulator_check "$WICK_AMD_EMULATOR" --cases 1
+  build dev tests/conformance/wick_conformance wick_fake_gpu apps/wick-worker-rocm apps/wick-worker-cpu || return 1
+  local model=${WICK_SHARED:-../shared}/data/models/stories260k-f32.gguf text=()
+  [[ -f $model ]] && text=(--model "$model")
+  scripts/amd_emulator_check "$WICK_AMD_EMULATOR" --cases 1 "${text[@]}"
 }
 
 # The leg run: what ./dev run and ./dev bench build, and a little of both.

@@ -13,6 +13,7 @@ import sys
 
 sys.path.insert(0, os.environ["WICK_AMD_EMULATOR"])
 from test.mockgpu.amd import emu  # noqa: E402
+import corrections  # noqa: E402
 
 # By the number in the ELF header's flags (EF_AMDGPU_MACH).
 ARCHITECTURES = {0x041: "rdna3", 0x04e: "rdna4", 0x04c: "cdna"}
@@ -179,6 +180,7 @@ def decode_at(address, architecture):
     mask, words, count = CACHE_INSTRUCTIONS[architecture]
     if read(address, "<I")[0] & mask in words:
         ctypes.memmove(address, struct.pack("<I", S_NOP) * count, 4 * count)
+    corrections.begin_instruction()
     return emu._decode_at(address, architecture)
 
 

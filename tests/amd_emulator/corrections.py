@@ -1,0 +1,84 @@
+"""What the emulator gets wrong of the instructions that kernels have, put right: imported once, it changes the emulator's functions.
+
+- v_cvt_f32_f16, v_cvt_f16_f32 and what else takes or gives f16: subnormal f16 numbers became zeros. A kernel's descriptor keeps them
+  (.amdhsa_float_denorm_mode_16_64 3). f16 is now the processor's own, which converts by F16C.
+- global_store_b32 and wider, on gfx9 global_store_dword: at an address that is no multiple of four, the word that holds the first byte was
+  written. HSA lets these instructions write from any byte.
+- v_cvt_f32_f16 and other short instructions (VOP1, VOP2, VOPC) with 16 bits on gfx9: registers from v128 on were taken as the upper halves of
+  v0 to v127, as on gfx11.
+- SDWA on gfx9, for example v_cvt_f32_f16_sdwa v0, -v1: the signs turned and dropped before the operation (src0_neg, src0_abs) were forgotten.
+"""
+import functools
+
+from test.mockgpu.amd import emu
+from tinygrad.dtype import dtypes
+from tinygrad.renderer.llvmir import CPULLVMRenderer
+from tinygrad.runtime.autogen.amd.cdna import ins as gfx9
+from tinygrad.uop.ops import UOp
+
+without_f16 = CPULLVMRenderer.supported_dtypes
+CPULLVMRenderer.supported_dtypes = lambda self: without_f16(self) | {dtypes.half}
+
+stores = []  # of the instruction that is compiled: the next one sees their words
+
+
+def begin_instruction():
+    stores.clear()
+
+
+def store_from_any_byte(memory, address, value, active, address_bits=32, bits=32, aligned=emu._mem_store):
+    if bits != 32:
+        return aligned(memory, address, value, active, address_bits, bits)
+    word, value = address >> UOp.const(2, address.dtype), emu._to_u32(value)
+    shift = (address.cast(dtypes.uint32) & emu._c(3)) * emu._c(8)
+    low, both = (emu._c(1) << shift) - emu._c(1), active & shift.ne(emu._c(0))
+    if stores:
+        memory = memory.after(*stores)
+    first = memory.index(word.valid(active))
+    stores.append(first.store(active.where((first & low) | (value << shift), first)))
+    second = memory.index((word + UOp.const(1, word.dtype)).valid(both))
+    high = value >> emu._c(1) >> (emu._c(31) - shift)  # by 32 bits at least, which is no shift, where all are in the first word
+    stores.append(second.store(both.where((second & (low ^ emu._c(0xffffffff))) | high, second)))
+    return stores[-2:]
+
+
+emu._mem_store = store_from_any_byte
+
+
+def with_signs(instruction, ctx, compile_sdwa=emu._compile_sdwa, select=emu._sdwa_select):
+    bits = 16 if "S0.f16" in emu.get_pcode(instruction.op) else 32
+    operands = iter(((emu._iattr(instruction, "src0_abs"), emu._iattr(instruction, "src0_neg")),
+                     (emu._iattr(instruction, "src1_abs"), emu._iattr(instruction, "src1_neg"))))
+
+    def select_signed(value, part, extend):
+        drops, turns = next(operands)
+        value = select(value, part, extend)
+        if drops:
+            value = value & emu._c((1 << bits - 1) - 1)
+        return value ^ emu._c(1 << bits - 1) if turns else value
+
+    emu._sdwa_select = select_signed
+    try:
+        return compile_sdwa(instruction, ctx)
+    finally:
+        emu._sdwa_select = select
+
+
+for kind in (gfx9.VOP1_SDWA, gfx9.VOP2_SDWA, gfx9.VOP2_SDWA_SDST):
+    emu._INST_HANDLERS[kind] = with_signs
+
+
+def with_whole_registers(instruction, ctx, compile_instruction, read=emu._Ctx.rsrc_dyn):
+    bits = instruction.canonical_op_bits
+    if 16 not in (bits["s0"], bits["d"]):
+        return compile_instruction(instruction, ctx)
+    instruction.canonical_op_bits = {**bits, "s0": 32, "d": 32}  # so that no half is chosen
+    emu._Ctx.rsrc_dyn = lambda self, offset, lane, _bits=32, *rest, **named: read(self, offset, lane, bits["s0"], *rest, **named)
+    try:
+        return compile_instruction(instruction, ctx)
+    finally:
+        emu._Ctx.rsrc_dyn = read
+
+
+for kind in (gfx9.VOP1, gfx9.VOP2, gfx9.VOPC):
+    emu._INST_HANDLERS[kind] = functools.partial(with_whole_registers, compile_instruction=emu._INST_HANDLERS[kind])
