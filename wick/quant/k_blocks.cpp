@@ -136,12 +136,12 @@ void store_low_bits(const AffineSuperBlock& block, uint8_t* codes) {
   }
 }
 
-}  // namespace
-
-void unpack_q4_k(const std::byte* blocks, std::span<float> values) {
+// `code_of(block, run, j)`: code j of a run.
+template <class Block, class CodeOf>
+void unpack_affine(const std::byte* blocks, std::span<float> values, CodeOf code_of) {
   WICK_ASSERT(values.size() % kSuperBlock == 0);
   for (size_t index = 0; index * kSuperBlock < values.size(); ++index) {
-    const auto block = load_block<BlockQ4_K>(blocks, index);
+    const auto block = load_block<Block>(blocks, index);
     const float d = f16_bits_to_float(block.d);
     const float dmin = f16_bits_to_float(block.dmin);
     float* out = values.data() + index * kSuperBlock;
@@ -149,32 +149,27 @@ void unpack_q4_k(const std::byte* blocks, std::span<float> values) {
       const ScaleMin stored = unpack_scale_min(block.packed_scales, run);
       const float scale = d * static_cast<float>(stored.scale);
       const float min = dmin * static_cast<float>(stored.min);
-      const uint8_t* codes = block.codes + run / 2 * kRun;
-      const int shift = run % 2 * 4;
-      for (int j = 0; j < kRun; ++j) out[run * kRun + j] = scale * static_cast<float>((codes[j] >> shift) & 15) - min;
+      for (int j = 0; j < kRun; ++j) out[run * kRun + j] = scale * static_cast<float>(code_of(block, run, j)) - min;
     }
   }
 }
 
+// The low four bits of code j of a run.
+template <class Block>
+int low_bits(const Block& block, int run, int j) {
+  return (block.codes[run / 2 * kRun + j] >> (run % 2 * 4)) & 15;
+}
+
+}  // namespace
+
+void unpack_q4_k(const std::byte* blocks, std::span<float> values) {
+  unpack_affine<BlockQ4_K>(blocks, values, [](const auto&... code) { return low_bits(code...); });
+}
+
 void unpack_q5_k(const std::byte* blocks, std::span<float> values) {
-  WICK_ASSERT(values.size() % kSuperBlock == 0);
-  for (size_t index = 0; index * kSuperBlock < values.size(); ++index) {
-    const auto block = load_block<BlockQ5_K>(blocks, index);
-    const float d = f16_bits_to_float(block.d);
-    const float dmin = f16_bits_to_float(block.dmin);
-    float* out = values.data() + index * kSuperBlock;
-    for (int run = 0; run < kRuns; ++run) {
-      const ScaleMin stored = unpack_scale_min(block.packed_scales, run);
-      const float scale = d * static_cast<float>(stored.scale);
-      const float min = dmin * static_cast<float>(stored.min);
-      const uint8_t* codes = block.codes + run / 2 * kRun;
-      const int shift = run % 2 * 4;
-      for (int j = 0; j < kRun; ++j) {
-        const int code = ((codes[j] >> shift) & 15) | (((block.high_bits[j] >> run) & 1) << 4);
-        out[run * kRun + j] = scale * static_cast<float>(code) - min;
-      }
-    }
-  }
+  unpack_affine<BlockQ5_K>(blocks, values, [](const BlockQ5_K& block, int run, int j) {
+    return low_bits(block, run, j) | (((block.high_bits[j] >> run) & 1) << 4);
+  });
 }
 
 void unpack_q6_k(const std::byte* blocks, std::span<float> values) {

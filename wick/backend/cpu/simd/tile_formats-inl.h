@@ -27,6 +27,15 @@ HWY_INLINE const std::byte* unit_at(const std::byte* section, int64_t index, int
   return section + (index * 16 + row) * kUnit;
 }
 
+// The header of formats with one f16 scale a block.
+struct F16Scale {
+  struct Header {
+    Floats scale;
+  };
+
+  static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
+};
+
 // A format: kColumns columns of a row take kBytes bytes; they are kGroups groups of kBlocksPerGroup blocks of 32 columns each.
 // header() reads what the block's scales share, load<kIndex>() block kIndex of a group. value = scale · (u - kZero), or with minima
 // scale · u - minimum; kScaleColumns columns share a scale, and kMinimumColumns a minimum, 0 where there is none. kSlow: unpacking takes
@@ -34,15 +43,10 @@ HWY_INLINE const std::byte* unit_at(const std::byte* section, int64_t index, int
 // group have load_places() instead of load(): word w of each block of the group, and factor() and minimum() of a block, or of the halves
 // that have their own. With kPlaceBits the quants may stay where they stand in the bytes, that many bits further left from block to block,
 // unless kDown is set.
-struct Q80 {
+struct Q80 : F16Scale {
   static constexpr int kColumns = 32, kBytes = 34, kGroups = 1, kBlocksPerGroup = 1, kZero = 128;
   static constexpr int kScaleColumns = 32, kMinimumColumns = 0;
   static constexpr Unpacking kUnpacking = Unpacking::none;
-  struct Header {
-    Floats scale;
-  };
-
-  static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
 
   template <int kIndex>
   static HWY_INLINE void load(const std::byte* p, int row, const Header& h, int /*group*/, Block& block) {
@@ -63,13 +67,10 @@ HWY_INLINE void load_nibbles(const std::byte* units, int row, Block& block) {
   }
 }
 
-struct Q40 {
+struct Q40 : F16Scale {
   static constexpr int kColumns = 32, kBytes = 18, kGroups = 1, kBlocksPerGroup = 1, kZero = 8;
   static constexpr int kScaleColumns = 32, kMinimumColumns = 0;
   static constexpr Unpacking kUnpacking = Unpacking::none;
-  using Header = Q80::Header;
-
-  static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
 
   template <int kIndex>
   static HWY_INLINE void load(const std::byte* p, int row, const Header& h, int /*group*/, Block& block) {
@@ -145,14 +146,11 @@ struct Q5K : KFormat {
   }
 };
 
-struct Q6K {
+struct Q6K : F16Scale {
   static constexpr int kColumns = 256, kBytes = 210, kGroups = 2, kZero = 32;
   static constexpr int kScaleColumns = 16, kMinimumColumns = 0;
   static constexpr Unpacking kUnpacking = Unpacking::light;
   static constexpr int kPlaces = 4;
-  using Header = Q80::Header;
-
-  static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
 
   template <int kPlace, int kPart>
   static HWY_INLINE Ints factor(const std::byte* p, int row, const Header& /*h*/, int group) {

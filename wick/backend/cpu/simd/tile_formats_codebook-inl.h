@@ -53,13 +53,10 @@ HWY_INLINE void load_quarter_scales(const std::byte* packed, int run, int row, F
   block.scale[1] = multiply_add(unsigned_to_floats(row_bytes_and(row_bytes_right<4>(bits), 15)), quarter, eighth);
 }
 
-struct IQ2XXS {
+struct IQ2XXS : F16Scale {
   static constexpr int kColumns = 256, kBytes = 66, kGroups = 8, kBlocksPerGroup = 1, kZero = kZeroIQ2;
   static constexpr int kScaleColumns = 32, kMinimumColumns = 0;
   static constexpr bool kSlow = true;
-  using Header = Q6K::Header;
-
-  static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
 
   template <int kIndex>
   static HWY_INLINE void load(const std::byte* p, int row, const Header& h, int group, Block& block) {
@@ -77,13 +74,10 @@ struct IQ2XXS {
 };
 
 // A 16-bit word holds nine bits of a point and seven of signs.
-struct IQ2XS {
+struct IQ2XS : F16Scale {
   static constexpr int kColumns = 256, kBytes = 74, kGroups = 8, kBlocksPerGroup = 1, kZero = kZeroIQ2;
   static constexpr int kScaleColumns = 16, kMinimumColumns = 0;
   static constexpr bool kSlow = true;
-  using Header = Q6K::Header;
-
-  static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
 
   template <int kIndex>
   static HWY_INLINE void load(const std::byte* p, int row, const Header& h, int group, Block& block) {
@@ -103,13 +97,10 @@ struct IQ2XS {
   }
 };
 
-struct IQ2S {
+struct IQ2S : F16Scale {
   static constexpr int kColumns = 256, kBytes = 82, kGroups = 2, kBlocksPerGroup = 4, kZero = kZeroIQ2;
   static constexpr int kScaleColumns = 16, kMinimumColumns = 0;
   static constexpr bool kSlow = true;
-  using Header = Q6K::Header;
-
-  static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
 
   template <int kIndex>
   static HWY_INLINE void load(const std::byte* p, int row, const Header& h, int group, Block& block) {
@@ -144,13 +135,10 @@ HWY_INLINE void place_signed_fours(const Points& points, Bytes signs, LooseTable
   block.words[kWord + 3] = look_up_loose<4>(values, code3);
 }
 
-struct IQ3XXS {
+struct IQ3XXS : F16Scale {
   static constexpr int kColumns = 256, kBytes = 98, kGroups = 8, kBlocksPerGroup = 1, kZero = kZeroIQ3XXS;
   static constexpr int kScaleColumns = 32, kMinimumColumns = 0;
   static constexpr bool kSlow = true;
-  using Header = Q6K::Header;
-
-  static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
 
   template <int kIndex>
   static HWY_INLINE void load(const std::byte* p, int row, const Header& h, int group, Block& block) {
@@ -166,13 +154,10 @@ struct IQ3XXS {
   }
 };
 
-struct IQ3S {
+struct IQ3S : F16Scale {
   static constexpr int kColumns = 256, kBytes = 110, kGroups = 2, kBlocksPerGroup = 4, kZero = kZeroIQ3S;
   static constexpr int kScaleColumns = 32, kMinimumColumns = 0;
   static constexpr bool kSlow = true;
-  using Header = Q6K::Header;
-
-  static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
 
   template <int kIndex>
   static HWY_INLINE void load(const std::byte* p, int row, const Header& h, int group, Block& block) {

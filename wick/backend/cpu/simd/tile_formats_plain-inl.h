@@ -31,13 +31,10 @@ struct Q41 {
   }
 };
 
-struct Q50 {
+struct Q50 : F16Scale {
   static constexpr int kColumns = 32, kBytes = 22, kGroups = 1, kBlocksPerGroup = 1, kZero = 16;
   static constexpr int kScaleColumns = 32, kMinimumColumns = 0;
   static constexpr Unpacking kUnpacking = Unpacking::medium;
-  using Header = Q80::Header;
-
-  static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
 
   template <int kIndex>
   static HWY_INLINE void load(const std::byte* p, int row, const Header& h, int /*group*/, Block& block) {
@@ -128,13 +125,10 @@ struct ScaledQ2K {
   }
 };
 
-struct Q3K {
+struct Q3K : F16Scale {
   static constexpr int kColumns = 256, kBytes = 110, kGroups = 1, kBlocksPerGroup = 8, kZero = 4;
   static constexpr int kScaleColumns = 16, kMinimumColumns = 0;
   static constexpr bool kSlow = true;
-  using Header = Q6K::Header;
-
-  static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
 
   // The 6-bit scale of run kRun of 16 columns, see unpack_q3_k_scale().
   template <int kRun>
@@ -169,13 +163,9 @@ struct Q3K {
 // q = low + 4 · high, (s - 32) · (q - 4) is from -124 to 128, so that adding 124 makes it a byte. Modulo 256 that byte is
 //   s · low + s · 4 high - 32 · q + 252 - 4 s,
 // whose products are bytes too.
-struct ScaledQ3K {
+struct ScaledQ3K : F16Scale {
   static constexpr int kColumns = 256, kBytes = 110, kGroups = 1, kBlocksPerGroup = 8, kZero = 124;
   static constexpr int kScaleColumns = 256, kMinimumColumns = 0;
-  using Header = Q3K::Header;
-
-  static HWY_INLINE Header header(const std::byte* p, int row) { return Q3K::header(p, row); }
-
   template <int kRun>
   static HWY_INLINE void scale_half(const std::byte* packed, int row, Bytes* words) {
     const Bytes scale = splat_rows(to_ints(Q3K::scale_bits<kRun>(packed, row)));
@@ -200,13 +190,10 @@ struct ScaledQ3K {
 };
 
 // Signs: a set bit is +1, a clear one -1.
-struct Q10 {
+struct Q10 : F16Scale {
   static constexpr int kColumns = 128, kBytes = 18, kGroups = 4, kBlocksPerGroup = 1, kZero = 1;
   static constexpr int kScaleColumns = 32, kMinimumColumns = 0;
   static constexpr Unpacking kUnpacking = Unpacking::light;
-  using Header = Q80::Header;
-
-  static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
 
   template <int kWord = 0>
   static HWY_INLINE void place(Bytes bits, Block& block) {
@@ -223,13 +210,10 @@ struct Q10 {
   }
 };
 
-struct Q20 {
+struct Q20 : F16Scale {
   static constexpr int kColumns = 64, kBytes = 18, kGroups = 2, kBlocksPerGroup = 1, kZero = 1;
   static constexpr int kScaleColumns = 32, kMinimumColumns = 0;
   static constexpr Unpacking kUnpacking = Unpacking::light;
-  using Header = Q80::Header;
-
-  static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
 
   // Byte kWord of a lane holds the four codes of a word.
   template <int kWord = 0>
@@ -248,14 +232,11 @@ struct Q20 {
   }
 };
 
-struct TQ20 {
+struct TQ20 : F16Scale {
   static constexpr int kColumns = 256, kBytes = 66, kGroups = 2, kZero = 1;
   static constexpr int kScaleColumns = 256, kMinimumColumns = 0;
   static constexpr Unpacking kUnpacking = Unpacking::light;
   static constexpr int kPlaces = 4, kPlaceBits = 2;
-  using Header = Q80::Header;
-
-  static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
 
   template <bool kDown>
   static HWY_INLINE void load_places(const std::byte* p, int row, int group, int w, Bytes (&words)[kPlaces]) {
@@ -265,12 +246,9 @@ struct TQ20 {
 
 // Units 0 to 7 hold digits 0 to 4 of blocks 0 to 4; units 8 to 11 the digits of half blocks 10 to 14; unit 12 those of the last four
 // words. See BlockTQ1_0.
-struct TQ10 {
+struct TQ10 : F16Scale {
   static constexpr int kColumns = 256, kBytes = 54, kGroups = 1, kBlocksPerGroup = 8, kZero = 1;
   static constexpr int kScaleColumns = 256, kMinimumColumns = 0;
-  using Header = Q80::Header;
-
-  static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
 
   template <int kDigit, int kWords>
   static HWY_INLINE void place(const std::byte* units, int row, Bytes* words) {

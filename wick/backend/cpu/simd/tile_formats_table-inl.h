@@ -9,13 +9,10 @@ HWY_INLINE void look_up_words(const uint8_t* table, Block& block) {
   for (int w = kFirst; w < kFirst + kCount; ++w) block.words[w] = look_up(values, block.words[w]);
 }
 
-struct IQ4NL {
+struct IQ4NL : F16Scale {
   static constexpr int kColumns = 32, kBytes = 18, kGroups = 1, kBlocksPerGroup = 1, kZero = kNonlinearZero;
   static constexpr int kScaleColumns = 32, kMinimumColumns = 0;
   static constexpr Unpacking kUnpacking = Unpacking::light;
-  using Header = Q80::Header;
-
-  static HWY_INLINE Header header(const std::byte* p, int row) { return {load_f16(unit_at<2>(p, 0, row))}; }
 
   template <int kIndex>
   static HWY_INLINE void load(const std::byte* p, int row, const Header& h, int /*group*/, Block& block) {
