@@ -70,6 +70,8 @@ struct GeneratedLogprob {
 enum class StopReason { end_of_sequence, max_tokens, stop_sequence, cancelled, context_full, deadline };
 // The worker API's name: "EOS", "MAX_TOKENS", "STOP_SEQUENCE", "CANCELLED", "CONTEXT_FULL", "DEADLINE".
 [[nodiscard]] std::string_view to_string(StopReason reason) noexcept;
+// OpenAI's name: "stop" or "length"; "abort" for what was cancelled and "timeout" for the deadline, as vLLM has it.
+[[nodiscard]] std::string_view finish_reason(StopReason reason) noexcept;
 
 struct GenerationResult {
   std::string text;                             // everything that the callback was given

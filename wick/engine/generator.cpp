@@ -74,6 +74,18 @@ std::string_view to_string(StopReason reason) noexcept {
   return "";
 }
 
+std::string_view finish_reason(StopReason reason) noexcept {
+  switch (reason) {
+    case StopReason::end_of_sequence:
+    case StopReason::stop_sequence: return "stop";
+    case StopReason::max_tokens:
+    case StopReason::context_full: return "length";
+    case StopReason::cancelled: return "abort";
+    case StopReason::deadline: return "timeout";
+  }
+  return "";
+}
+
 double GenerationResult::prefill_tokens_per_second() const noexcept {
   return prefill_seconds > 0 ? static_cast<double>(prompt_tokens) / prefill_seconds : 0;
 }

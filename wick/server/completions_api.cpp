@@ -8,7 +8,6 @@
 #include "wick/server/adapter_fields.h"
 #include "wick/server/answer_format.h"
 #include "wick/server/event_stream.h"
-#include "wick/server/finish_reason.h"
 #include "wick/server/generation_fields.h"
 #include "wick/server/logprobs_json.h"
 #include "wick/server/prompt_length.h"

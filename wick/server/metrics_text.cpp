@@ -2,7 +2,6 @@
 
 #include <map>
 
-#include "wick/server/finish_reason.h"
 #include "wick/server/metrics_writer.h"
 
 namespace wick::server {

@@ -7,7 +7,6 @@
 #include "wick/server/chat_output.h"
 #include "wick/server/chat_request.h"
 #include "wick/server/event_stream.h"
-#include "wick/server/finish_reason.h"
 #include "wick/server/generation_fields.h"
 #include "wick/server/logprobs_json.h"
 #include "wick/server/request_id.h"

@@ -64,18 +64,6 @@ std::string detailed_line(const GenerationReport& report, const GenerationParams
                      to_string(result.stop_reason), memory > 0 ? "; peak memory " + format_bytes(memory) : "", seed_remark(report, params));
 }
 
-std::string_view finish_reason(StopReason reason) noexcept {
-  switch (reason) {
-    case StopReason::end_of_sequence:
-    case StopReason::stop_sequence: return "stop";
-    case StopReason::max_tokens:
-    case StopReason::context_full: return "length";
-    case StopReason::deadline: return "deadline";
-    case StopReason::cancelled: return "cancelled";
-  }
-  return "";
-}
-
 std::string result_json(const LoadedModel& loaded, const GenerationReport& report, const GenerationParams& params) {
   const GenerationResult& result = report.result;
   Json json = {{"model", loaded.model->info().name},

@@ -20,8 +20,6 @@ struct GenerationReport {
 // The same with seconds, the time to the first text, and peak memory.
 [[nodiscard]] std::string detailed_line(const GenerationReport& report, const GenerationParams& params);
 
-// "stop", "length" or "cancelled", as the OpenAI API calls the reasons.
-[[nodiscard]] std::string_view finish_reason(StopReason reason) noexcept;
 // One line: model, device, text, tokens, logprobs, finish_reason, stop_reason, usage, timings, seed.
 [[nodiscard]] std::string result_json(const LoadedModel& loaded, const GenerationReport& report, const GenerationParams& params);
 
