@@ -431,20 +431,14 @@ int64_t Engine::restore_session(const std::filesystem::path& path) {
 }
 
 void Engine::warm_up() {
-  loop_->between_steps([](EngineCore& core) {
-    core.warm_up();
-    return true;
-  });
+  loop_->between_steps([](EngineCore& core) { core.warm_up(); });
 }
 
 std::future<void> Engine::swap_model(std::shared_ptr<LanguageModel> model) {
   EngineCore::check_swap(info(), *model);
   std::promise<void> done;
   std::future<void> result = done.get_future();
-  loop_->between_steps([&](EngineCore& core) {
-    core.swap_model(std::move(model), std::move(done));
-    return true;
-  });
+  loop_->between_steps([&](EngineCore& core) { core.swap_model(std::move(model), std::move(done)); });
   return result;
 }
 
@@ -453,10 +447,7 @@ bool Engine::unload() {
 }
 
 void Engine::forget_prefixes() {
-  loop_->between_steps([](EngineCore& core) {
-    core.forget_prefixes();
-    return true;
-  });
+  loop_->between_steps([](EngineCore& core) { core.forget_prefixes(); });
 }
 
 }  // namespace wick

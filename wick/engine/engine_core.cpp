@@ -30,6 +30,7 @@ int64_t sequences_for(const LanguageModel& model, const EngineOptions& options, 
   return std::clamp(room / KvPool::bytes_for(layout, one, 1), SchedulerLimits{}.sequences, kMax);
 }
 
+// What is asked of the engine; take() adds what the model is.
 EngineInfo info_of(const LanguageModel& model, const EngineOptions& options) {
   const ModelInfo& of = model.info();
   constexpr int64_t kMax = int64_t{1} << 24;
@@ -46,21 +47,13 @@ EngineInfo info_of(const LanguageModel& model, const EngineOptions& options) {
   }
   const bool on_host = !model.device().runtime().runs_kernels();
   return {.model = of.name,
-          .architecture = of.architecture,
-          .device = model.device().location().to_string(),
           .context = context,
-          .model_context = of.context_length,
           .vocab_size = of.vocab_size,
-          .width = of.width,
-          .layers = of.layers,
-          .parameters = of.parameters,
-          .file_bytes = of.file_bytes,
           .sequences = options.sequences > 0 ? options.sequences : sequences_for(model, options, context),
           .queue = options.queue,
           .step_rows = options.step_rows > 0 ? options.step_rows
                        : on_host             ? SchedulerLimits{}.step_rows
-                                             : EngineCore::kDeviceStepRows,
-          .embed_tokens = context};
+                                             : EngineCore::kDeviceStepRows};
 }
 
 }  // namespace
@@ -90,8 +83,9 @@ EngineCore::EngineCore(std::shared_ptr<LanguageModel> model, std::shared_ptr<con
     // What the cache holds of a target depends on all of its source.
     options_.prefix_cache = false;
   }
-  if (draft != nullptr)
+  if (draft != nullptr) {
     proposer_ = {options.speculation, std::make_unique<DraftModel>(*draft, model->info(), info_.context, info_.sequences)};
+  }
   take(std::move(model), true);
   update_gauges();
 }
@@ -258,14 +252,12 @@ void EngineCore::fail(ActiveRequest& request, const Error& error) {
   const bool can_retry = error.code() == ErrorCode::out_of_memory || error.code() == ErrorCode::device_lost;
   request.stream->push(
       ErrorEvent{.code = error.code(), .message = problem_of(error), .can_retry = can_retry, .remedies = remedies_of(error)}, true);
-  for (const auto* list : {&scheduler_.running(), &scheduler_.waiting()}) {
-    for (const auto& sequence : *list) {
-      if (&sequence->request() != &request || sequence->ended) continue;
-      sequence->ended = true;
-      touched_.push_back(sequence->shared_request());
-      release(*sequence, false);
-    }
-  }
+  scheduler_.for_each([&](Sequence& sequence) {
+    if (&sequence.request() != &request || sequence.ended) return;
+    sequence.ended = true;
+    touched_.push_back(sequence.shared_request());
+    release(sequence, false);
+  });
 }
 
 void EngineCore::retire() {
@@ -277,17 +269,15 @@ void EngineCore::retire() {
     if (request.request.deadline && now >= *request.request.deadline) return StopReason::deadline;
     return std::nullopt;
   };
-  for (const auto* list : {&scheduler_.running(), &scheduler_.waiting()}) {
-    for (const auto& sequence : *list) {
-      if (sequence->ended) continue;
-      try {
-        if (const auto reason = reason_to_end(sequence->request())) end(*sequence, *reason);
-      } catch (const std::exception& error) {
-        // is_cancelled is the caller's.
-        fail(sequence->request(), Error(ErrorCode::invalid_argument, std::string("is_cancelled: ") + error.what()));
-      }
+  scheduler_.for_each([&](Sequence& sequence) {
+    if (sequence.ended) return;
+    try {
+      if (const auto reason = reason_to_end(sequence.request())) end(sequence, *reason);
+    } catch (const std::exception& error) {
+      // is_cancelled is the caller's.
+      fail(sequence.request(), Error(ErrorCode::invalid_argument, std::string("is_cancelled: ") + error.what()));
     }
-  }
+  });
   remove_ended();
   embeddings_.remove_if([&](const std::shared_ptr<ActiveRequest>& request) {
     std::optional<StopReason> reason;
@@ -305,9 +295,7 @@ void EngineCore::retire() {
 }
 
 void EngineCore::cancel_all() {
-  for (const auto* list : {&scheduler_.running(), &scheduler_.waiting()}) {
-    for (const auto& sequence : *list) sequence->request().stream->cancel();
-  }
+  scheduler_.for_each([](const Sequence& sequence) { sequence.request().stream->cancel(); });
   for (const auto& request : embeddings_.waiting()) request->stream->cancel();
   retire();
   swap_if_due();
@@ -315,11 +303,9 @@ void EngineCore::cancel_all() {
 }
 
 void EngineCore::fail_all(const Error& error) {
-  for (const auto* list : {&scheduler_.running(), &scheduler_.waiting()}) {
-    for (const auto& sequence : *list) {
-      if (!sequence->ended) fail(sequence->request(), error);
-    }
-  }
+  scheduler_.for_each([&](const Sequence& sequence) {
+    if (!sequence.ended) fail(sequence.request(), error);
+  });
   for (const auto& request : embeddings_.waiting()) {
     fail(*request, error);
     touched_.push_back(request);

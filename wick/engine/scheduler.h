@@ -63,6 +63,13 @@ class Scheduler {
   [[nodiscard]] const std::vector<std::unique_ptr<Sequence>>& running() const noexcept { return running_; }
   [[nodiscard]] const std::vector<std::unique_ptr<Sequence>>& waiting() const noexcept { return waiting_; }
   [[nodiscard]] int64_t free_slots() const noexcept;
+  // Calls a function with each sequence, the running ones first.
+  template <class Function>
+  void for_each(Function function) const {
+    for (const auto* list : {&running_, &waiting_}) {
+      for (const auto& one : *list) function(*one);
+    }
+  }
 
   // Adds one that waits; one that runs.
   void queue(std::unique_ptr<Sequence> sequence);
