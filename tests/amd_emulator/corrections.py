@@ -6,11 +6,12 @@
   written. HSA lets these instructions write from any byte.
 - v_cvt_f32_f16 and other short instructions (VOP1, VOP2, VOPC) with 16 bits on gfx9: registers from v128 on were taken as the upper halves of
   v0 to v127, as on gfx11.
+- global_load_u16 and the other loads of 16 bits: the lowest bit of the address was dropped, which HSA keeps, too.
 - SDWA on gfx9, for example v_cvt_f32_f16_sdwa v0, -v1: the signs turned and dropped before the operation (src0_neg, src0_abs) were forgotten.
 """
 import functools
 
-from test.mockgpu.amd import emu
+from test.mockgpu.amd import emu, pcode
 from tinygrad.dtype import dtypes
 from tinygrad.renderer.llvmir import CPULLVMRenderer
 from tinygrad.runtime.autogen.amd.cdna import ins as gfx9
@@ -43,6 +44,20 @@ def store_from_any_byte(memory, address, value, active, address_bits=32, bits=32
 
 
 emu._mem_store = store_from_any_byte
+
+
+def load_from_any_byte(parser, address, kind, load=pcode.Parser._handle_mem_load):
+    memory, active = parser.vars.get("_vmem", parser.vars.get("_lds")), parser.vars.get("_active")
+    if kind not in (dtypes.uint16, dtypes.int16) or memory.dtype == dtypes.uint8:
+        return load(parser, address, kind)
+    two, one = UOp.const(2, address.dtype), UOp.const(1, address.dtype)
+    words = [memory.index(word if active is None else word.valid(active)).cast(dtypes.uint64) for word in (address >> two, (address + one) >> two)]
+    shift = (address.cast(dtypes.uint64) & UOp.const(3, dtypes.uint64)) * UOp.const(8, dtypes.uint64)
+    value = (words[0] | (words[1] << UOp.const(32, dtypes.uint64))) >> shift
+    return pcode._cast_to(value.cast(dtypes.uint32) & emu._c(0xffff), kind)
+
+
+pcode.Parser._handle_mem_load = load_from_any_byte
 
 
 def with_signs(instruction, ctx, compile_sdwa=emu._compile_sdwa, select=emu._sdwa_select):
