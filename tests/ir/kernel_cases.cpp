@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ir/launch.h"
+#include "wick/base/fail.h"
 #include "wick/kernels/attention.h"
 #include "wick/kernels/attention_lanes.h"
 #include "wick/kernels/attention_tiles.h"
@@ -456,6 +457,12 @@ KernelCase linear_lanes_case(DType dtype, const kernels::LaneGroup& group, bool 
   return result;
 }
 
+kernels::LaneGroup staged(kernels::LaneGroup group, DType dtype, const DeviceCaps& caps) {
+  group.staged_quads = kernels::staged_quads_of(group, *kernels::LaneColumns::of(dtype, kernels::RowAccess::blocks), caps);
+  WICK_ASSERT(group.staged_quads > 0);
+  return group;
+}
+
 // rms_norm in two orders of lanes, for fewer rows than a tile has.
 KernelCase norm_by_lane_case(const DeviceCaps& caps) {
   const std::size_t tokens = 3, columns = 512, rows = 8;
@@ -842,6 +849,13 @@ std::vector<KernelCase> kernel_cases(const DeviceCaps& caps) {
   }
   cases.push_back(linear_lanes_case(DType::q4_k, {1, 2, 1, 2}, true, caps));
   cases.push_back(linear_lanes_case(DType::q4_0, {1, 2, 2, 1}, false, caps));
+  // With activations in shared memory, of one chunk at a time and of two.
+  for (const DType dtype : {DType::q4_k, DType::q6_k, DType::q8_0, DType::q4_0}) {
+    for (const auto& group : {kernels::LaneGroup{2, 1, 2, 1}, kernels::LaneGroup{2, 1, 1, 2}}) {
+      cases.push_back(linear_lanes_case(dtype, staged(group, dtype, caps), false, caps));
+    }
+  }
+  cases.push_back(linear_lanes_case(DType::q4_k, staged({2, 2, 2, 1}, DType::q4_k, caps), true, caps));
   cases.push_back(quantize_case(caps));
   for (const DType dtype : {DType::q8_0, DType::q4_k, DType::q6_k, DType::q5_k}) cases.push_back(byte_products_case({{dtype}}, caps));
   cases.push_back(byte_products_case({{DType::q4_k, DType::q4_k, DType::q6_k}}, caps));

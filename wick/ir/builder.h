@@ -106,6 +106,8 @@ class Memory {
   void store(const Operand& index, const Operand& value) const;
   void store_if(const Value& gate, const Operand& index, const Operand& value) const;
   void store(const Operand& index, std::initializer_list<Value> lanes) const;
+  // A vector into shared memory, which no lane reads before the next barrier: Statement::late.
+  void store_late(const Operand& index, const Vector& vector) const;
   // Gives what the element held before.
   Value atomic(AtomicOp op, const Operand& index, const Operand& value) const;
 

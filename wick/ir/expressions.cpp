@@ -126,6 +126,12 @@ void Memory::store_if(const Value& gate, const Operand& index, const Operand& va
   builder_->append(std::move(statement));
 }
 
+void Memory::store_late(const Operand& index, const Vector& vector) const {
+  Statement statement = store_statement(*builder_, space_, slot_, index, vector.value());
+  statement.late = true;
+  builder_->append(std::move(statement));
+}
+
 void Memory::store(const Operand& index, std::initializer_list<Value> lanes) const {
   Node node;
   node.op = Op::vector;

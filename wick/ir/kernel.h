@@ -70,6 +70,7 @@ struct Statement {
   AtomicOp atomic{};
   BarrierScope scope{};
   bool unroll = false;  // loop: a wish
+  bool late = false;    // store: a hint that no lane reads the shared memory before the next barrier, so what is stored may be on its way
   uint32_t slot = 0;
   uint32_t source = 0;
   uint32_t left = 0, right = 0;

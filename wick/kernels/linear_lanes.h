@@ -19,11 +19,19 @@ struct LaneGroup {
   uint32_t row_tiles = 1;        // of sixteen rows, of each subgroup; of a gated product 2: one of the gate's rows and one of the other's
   uint32_t row_subgroups = 1;    // one below the other
   uint32_t depth_subgroups = 1;  // that share the columns
+  // Quads of columns whose activations the group reads once, into shared memory, while it multiplies those before them; 0: each subgroup
+  // reads them for itself. A chunk has an even number of times as many, and a lane moves whole vectors: see staged_quads_of.
+  uint32_t staged_quads = 0;
 
   [[nodiscard]] uint32_t lanes() const { return ir::kLaneTileLanes * row_subgroups * depth_subgroups; }
   [[nodiscard]] uint32_t rows(bool gated) const { return 16 * row_subgroups * (gated ? 1 : row_tiles); }
   [[nodiscard]] uint32_t tokens() const { return 8 * token_tiles; }
+  // Vectors of four words in shared memory at a time, of which there are two halves.
+  [[nodiscard]] uint32_t staged_vectors() const { return ir::kLaneTileLanes * depth_subgroups * token_tiles * staged_quads; }
+  [[nodiscard]] uint64_t shared_bytes() const;
 };
+// The staged_quads of a group for such columns on a device with so much shared memory; 0: none.
+[[nodiscard]] uint32_t staged_quads_of(const LaneGroup& group, const LaneColumns& columns, const DeviceCaps& caps);
 
 // For weights with `rows` rows in all; none where the device, the form or the columns do not allow it. Not of experts.
 [[nodiscard]] std::optional<LaneGroup> lane_group_of(const LinearForm& form, int64_t rows, int64_t columns, int64_t tokens,

@@ -76,6 +76,17 @@ __device__ __forceinline__ unsigned wick_fma_halves(unsigned a, unsigned b, unsi
 #endif
 )"},
     Preamble{Feature::tiles, "#include <mma.h>\n"},
+    // From 8.0 on, past the registers and the first-level cache.
+    Preamble{Feature::copies, R"(#if __CUDA_ARCH__ >= 800
+__device__ __forceinline__ void wick_copy(void* to, const void* from) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from) : "memory");
+}
+__device__ __forceinline__ void wick_copies_arrive() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+#else
+__device__ __forceinline__ void wick_copy(void* to, const void* from) { *(uint4*)to = *(const uint4*)from; }
+__device__ __forceinline__ void wick_copies_arrive() {}
+#endif
+)"},
     // Left, right and sums are uint4, uint2 and float4. A lane has of the sums rows g and g + 8, columns 2t and 2t + 1.
     Preamble{Feature::lane_tiles, R"(#include <cuda_fp16.h>
 #ifdef __CUDACC__
@@ -143,6 +154,8 @@ Dialect make() {
   d.types[static_cast<std::size_t>(Type::f16)] = "__half";
   d.elements[static_cast<std::size_t>(Element::f16)] = "__half";
   d.vector_load_once = "__ldcs(reinterpret_cast<const $V*>(&$m[$i]))";
+  d.copy = "wick_copy(&$m[$i], &$f[$j]);";
+  d.copies_arrive = "wick_copies_arrive();";
   d.f32_atomic_add = "atomicAdd(&$m[$i], $x)";
   d.tile_type = "nvcuda::wmma::fragment<nvcuda::wmma::$R";
   d.tile_roles = {"matrix_a, $M, $N, $K, __half, nvcuda::wmma::row_major>", "matrix_b, $M, $N, $K, __half, nvcuda::wmma::row_major>",

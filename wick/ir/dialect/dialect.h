@@ -32,8 +32,9 @@ enum class Feature : uint8_t {
   f32_atomics,
   buffer_barrier,
   unroll,
+  copies,
 };
-inline constexpr int kFeatureCount = 17;
+inline constexpr int kFeatureCount = 18;
 
 // Facts about a kernel that its header text depends on.
 struct Usage {
@@ -104,6 +105,9 @@ struct Dialect {
   // Memory: $m array, $i index, $x value, $V vector type, $S space's keyword, $A type of an atomic.
   std::string_view vector_load, vector_store;  // empty: arrays whose accesses allow it are declared as vectors
   std::string_view vector_load_once = {};      // of a buffer that is read once, where the language has a word for that
+  // A late store of a vector of 16 bytes as a copy from $f[$j] that no lane waits for, and what every lane says before a barrier in a
+  // kernel with such copies. Empty: as other stores.
+  std::string_view copy = {}, copies_arrive = {};
   std::array<std::string_view, 2> spaces{};
   std::array<std::string_view, 6> atomics{};  // per AtomicOp
   std::string_view f32_atomic_add = {};

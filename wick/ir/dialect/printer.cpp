@@ -232,6 +232,10 @@ class Printer {
   [[nodiscard]] std::string store(const Statement& s) const {
     const Node& value = kernel_.node(s.operands[1]);
     const std::string index = text(s.operands[0]);
+    if (is_copy(kernel_, dialect_, s)) {
+      return expand(dialect_.copy,
+                    {{'m', memory(s.space, s.slot)}, {'i', index}, {'f', memory(value.space, value.slot)}, {'j', text(value.operands[0])}});
+    }
     if (value.lanes == 1) return store_scalar(s.space, s.slot, index, text(s.operands[1]));
     if (!dialect_.vector_store.empty()) {
       return expand(
@@ -352,7 +356,9 @@ class Printer {
         ++indent_;
         return;
       case StatementKind::end: --indent_; return line("}");
-      case StatementKind::barrier: return line(std::string(dialect_.barriers[static_cast<std::size_t>(s.scope)]));
+      case StatementKind::barrier:
+        if (usage_.has(Feature::copies)) line(std::string(dialect_.copies_arrive));
+        return line(std::string(dialect_.barriers[static_cast<std::size_t>(s.scope)]));
       case StatementKind::tile_fill:
       case StatementKind::tile_set:
       case StatementKind::tile_get:

@@ -92,6 +92,7 @@ class UsageScan {
     const auto space = static_cast<std::size_t>(s.space);
     if (s.kind == StatementKind::loop && s.unroll) add(Feature::unroll);
     if (s.kind == StatementKind::barrier && s.scope == BarrierScope::shared_and_buffers) add(Feature::buffer_barrier);
+    if (is_copy(kernel_, dialect_, s)) add(Feature::copies);
     if (s.kind == StatementKind::store) widths_[space][s.slot].stores.push_back(kernel_.node(s.operands[1]).lanes);
     if (s.kind == StatementKind::atomic) {
       usage_.atomic[space][s.slot] = true;
@@ -111,6 +112,14 @@ class UsageScan {
 };
 
 }  // namespace
+
+bool is_copy(const Kernel& kernel, const Dialect& dialect, const Statement& statement) {
+  if (statement.kind != StatementKind::store || !statement.late || dialect.copy.empty()) return false;
+  const Node& value = kernel.node(statement.operands[1]);
+  const bool whole = value.op == Op::load && value.space == Space::buffer && kernel.buffers[value.slot].access == Access::read;
+  const bool gated = statement.operands[2] != kNoNode || value.operands[1] != kNoNode;
+  return whole && !gated && value.lanes * info(kernel.element_of(value.space, value.slot)).bytes == 16;
+}
 
 Usage usage_of(const Kernel& kernel, const Dialect& dialect) { return UsageScan(kernel, dialect).run(); }
 

@@ -254,10 +254,11 @@ class LinearCall {
     const kernels::LaneColumns columns = *kernels::LaneColumns::of(form.dtype, form.access);
     const int64_t blocks = (x_.rows + group.tokens() - 1) / group.tokens();
     order_activations(columns, blocks * group.token_tiles);
-    const Program& program = runtime_.program({"linear_lanes",
-                                               {number_of(form.dtype), gate_number(gate), form.weights, form.extras.number(),
-                                                group.token_tiles, group.row_tiles, group.row_subgroups, group.depth_subgroups}},
-                                              [&] { return kernels::linear_lanes(form, group); });
+    const Program& program =
+        runtime_.program({"linear_lanes",
+                          {number_of(form.dtype), gate_number(gate), form.weights, form.extras.number(), group.token_tiles, group.row_tiles,
+                           group.row_subgroups, group.depth_subgroups, group.staged_quads}},
+                         [&] { return kernels::linear_lanes(form, group); });
     Arguments arguments = weight_arguments(runtime_, weights);
     arguments.buffer(*by_lane_[columns.number()]);
     extras.norm = nullptr;
