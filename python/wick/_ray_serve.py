@@ -21,7 +21,7 @@ from .ray import _check_path, _last_lines, _missing, _one_on_this_node, _ray, _v
 _DEATHS_AT_LOAD = 3  # of a model's replicas, until its deployment fails
 _TRIES = 3  # of a request whose replica is lost before it answered
 _DEFAULTS: dict[str, Any] = {"model": None, "flags": [], "adapters": {}, "replicas": 1, "num_cpus": 1, "num_gpus": 0, "resources": {},
-                             "target_requests": 16, "max_requests": 288, "drain": 60}
+                             "target_requests": 16, "max_requests": 288, "drain": 60, "autoscaling": {}}
 # Of one connection: those of the next one are made anew.
 _OF_CONNECTION = {b"host", b"origin", b"connection", b"keep-alive", b"proxy-connection", b"te", b"trailer", b"transfer-encoding", b"upgrade",
                   b"content-length", b"expect"}
@@ -254,6 +254,14 @@ def _settled(name: str, given: Any) -> dict[str, Any]:
             raise ValueError(f"{place}.{setting}={chosen[setting]!r}: must be a number of at least {least}")
     if isinstance(chosen["flags"], str) or not all(isinstance(flag, str) for flag in chosen["flags"]):
         raise TypeError(f"{place}.flags: must be a list of texts, such as ['--context', '8192']")
+    for setting, example in (("adapters", "{'legal': '/models/legal.gguf'}"), ("autoscaling", "{'downscale_delay_s': 60}"),
+                             ("resources", "{'TPU': 1}")):
+        if not isinstance(chosen[setting], Mapping):
+            raise TypeError(f"{place}.{setting}: must be a mapping, such as {example}")
+    if taken := sorted({"min_replicas", "max_replicas", "target_ongoing_requests"} & set(chosen["autoscaling"])):
+        raise ValueError(f"{place}.autoscaling: {taken[0]} is said by replicas and target_requests")
+    if chosen["autoscaling"] and least_and_most[0] == least_and_most[1]:
+        raise ValueError(f"{place}.autoscaling: the number of replicas is fixed; replicas: [1, 8] lets it change")
 
     def absolute(path: Any) -> str:
         text: str = os.fspath(path)
@@ -284,8 +292,11 @@ def app(models: Mapping[str, Any]) -> Any:
     handles = {}
     for i, (name, settings) in enumerate(settled.items()):
         least, most = settings["replicas"]
-        count = {"num_replicas": least} if least == most else {"autoscaling_config": {
-            "min_replicas": least, "max_replicas": most, "target_ongoing_requests": settings["target_requests"]}}
+        # Serve would ignore it.
+        if unknown := sorted(set(settings["autoscaling"]) - set(serve.config.AutoscalingConfig.model_fields)):
+            raise TypeError(f"wick.ray.app: models[{name!r}].autoscaling: Ray Serve's AutoscalingConfig has no {unknown[0]!r}")
+        count: dict[str, Any] = {"num_replicas": least} if least == most else {"autoscaling_config": {
+            "min_replicas": least, "max_replicas": most, "target_ongoing_requests": settings["target_requests"], **settings["autoscaling"]}}
         deployment = serve.deployment(
             name=f"model-{i}-{''.join(c if c.isalnum() or c in '-_.' else '-' for c in name)}", max_ongoing_requests=int(settings["max_requests"]),
             health_check_period_s=5, health_check_timeout_s=30, graceful_shutdown_timeout_s=settings["drain"],

@@ -441,8 +441,9 @@ def app(models: Mapping[str, Any]) -> Any:
     """An application of Ray Serve, for serve.run(): models by name, each a path or its settings.
 
     Settings: model (a path that all nodes have, or one of hf://), flags (of wick serve), adapters (paths by name), replicas (a number, or the
-    least and the most), target_requests (in flight for each replica, above which autoscaling adds one), max_requests (sent to a replica at
-    once), drain (seconds that a replica has for its requests before it stops), num_cpus, num_gpus and resources of a replica.
+    least and the most), target_requests (in flight for each replica, above which autoscaling adds one), autoscaling (further settings of
+    Serve's AutoscalingConfig, such as {"downscale_delay_s": 60}), max_requests (sent to a replica at once), drain (seconds that a replica has
+    for its requests before it stops), num_cpus, num_gpus and resources of a replica.
     """
     from . import _ray_serve
 

@@ -84,7 +84,7 @@ against_clients() {
   "$python" tests/programs/check_clients --python "$other" build/dev/apps
 }
 
-# The leg ray: the Python package on a cluster of Ray.
+# The leg fuzz-torch: random programs of tensor ops, against PyTorch.
 against_torch() {
   need_python python-torch pypi-torch
   need_python python-bindings pypi-bindings
@@ -93,13 +93,15 @@ against_torch() {
   [[ -x $python ]] || python=python3
   PYTHONPATH=$root/build/dev/python "$python" tests/programs/fuzz_torch
 }
+
+# against_ray PROGRAM: the legs ray and ray-serve: the Python package on a cluster of Ray.
 against_ray() {
   need_python python-ray pypi-ray
   need_python python-bindings pypi-bindings
   build dev wick_python || return 1
   local python=build/python-ray/bin/python
   [[ -x $python ]] || python=python3
-  "$python" tests/programs/check_ray "$(command -v "$python")" "$root/build/dev/python"
+  "$python" "tests/programs/$1" "$(command -v "$python")" "$root/build/dev/python"
 }
 
 # The leg web: the chat page in a browser.
