@@ -75,6 +75,7 @@ void StepNumbers::add_adapters(const AdapterNumbers& adapters) {
 void StepNumbers::add_states(const KvPlan& plan, int64_t columns) {
   row_starts_ = plan.starts;
   state_to_ = plan.state_to;
+  sources_ = plan.state_from;
   columns_ = columns;
   state_from_ = add(plan.state_from, plan.sequences, 0);
   std::vector<int32_t> seen(static_cast<size_t>((columns + 1) * shape_.rows)), last;
@@ -111,6 +112,7 @@ StepInputs StepNumbers::inputs(const Tensor& all) const {
   if (!state_to_.empty()) {
     inputs.states = StateInputs{.starts = row_starts_,
                                 .state_to = state_to_,
+                                .sources = sources_,
                                 .state_from = all.narrow(0, state_from_, shape_.sequences),
                                 .seen = all.narrow(0, seen_, (columns_ + 1) * shape_.rows).reshape({columns_ + 1, shape_.rows}),
                                 .last = all.narrow(0, last_, shape_.sequences * columns_)};

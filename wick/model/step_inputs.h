@@ -19,6 +19,7 @@ namespace wick {
 struct StateInputs {
   std::vector<int32_t> starts;    // [sequences + 1]: the first row of each, and behind the last
   std::vector<int32_t> state_to;  // [sequences]: the slabs that states are written to
+  std::vector<int32_t> sources;   // [sequences]: state_from, on the host
   Tensor state_from;              // i32 [sequences]: those that they are read from
   // Places in the sequences' columns before these rows [sequences · columns] with the rows behind them. What the row's convolution sees,
   // the furthest first: i32 [columns + 1, rows]; and each sequence's last columns: i32 [sequences · columns].
@@ -84,7 +85,7 @@ class StepNumbers {
   };
   std::vector<Group> groups_;
   // Numbers for recurrent layers; state_to_ is empty without them.
-  std::vector<int32_t> row_starts_, state_to_;
+  std::vector<int32_t> row_starts_, state_to_, sources_;
   int64_t columns_ = 0, state_from_ = 0, seen_ = 0, last_ = 0;
 };
 

@@ -52,6 +52,8 @@ class DeltaRuleMixer final : public Mixer {
   [[nodiscard]] Tensor scan(const Rows& rows, int64_t first, int64_t count, Tensor& state) const;
   // The same where each row of a state decays by itself, of at most kChannelChunk positions.
   [[nodiscard]] Tensor scan_by_channel(const Rows& rows, int64_t first, int64_t count, Tensor& state) const;
+  // What the only position of each sequence gives: [sequences, 1, value_heads, value_dim].
+  [[nodiscard]] Tensor step(const Rows& rows, const SequenceRun& run, const MixerContext& context) const;
   // Those of the value heads: [sequences, value_heads, positions, key_dim].
   [[nodiscard]] Tensor of_value_heads(const Tensor& of_key_heads) const;
   // x times the first matrix, and so on.
@@ -167,9 +169,25 @@ Tensor DeltaRuleMixer::scan_by_channel(const Rows& rows, int64_t first, int64_t 
   return y.transpose(1, 2);
 }
 
+Tensor DeltaRuleMixer::step(const Rows& rows, const SequenceRun& run, const MixerContext& context) const {
+  const int64_t sequences = run.sequences, heads = spec_.value_heads;
+  const Tensor queries = of_value_heads(rows.queries), keys = of_value_heads(rows.keys);  // [sequences, value_heads, 1, key_dim]
+  const Tensor values = rows.values.reshape({sequences, heads, 1, spec_.value_dim});
+  const Tensor shares = rows.shares.reshape({sequences, heads, 1, 1});
+  const Tensor left = rows.decays.reshape({sequences, heads, spec_.by_channel ? spec_.key_dim : 1, 1}).exp();
+  const auto change = [&](const StateStep::Part& part, const Tensor& state) {
+    const Tensor kept = state * part.of(left);
+    const Tensor key = part.of(keys);
+    const Tensor moved = (part.of(values) - key.matmul(kept)) * part.of(shares);
+    return kept + key.transpose(-1, -2) * moved;
+  };
+  const auto read = [&](const StateStep::Part& part, const Tensor& state) { return part.of(queries).matmul(state); };
+  const StateStep states(state_, heads, spec_.key_dim, spec_.value_dim);
+  return states.run(run, context.pool, context.places.step.states.value(), change, read).reshape({sequences, 1, heads, spec_.value_dim});
+}
+
 Tensor DeltaRuleMixer::states_of(const Tensor& mixed, const Tensor& shares, const Tensor& decays, const MixerContext& context) const {
   const StateInputs& step = context.places.step.states.value();
-  const Tensor before = state_.read(context.pool, step);
   // Whatever else comes in, and in how many parts: position by position, sequence by sequence.
   const int64_t chunk = deterministic_ ? 1 : spec_.by_channel ? kChannelChunk : kDeltaChunk, heads = spec_.value_heads;
   const RmsNormParams params{kLengthEpsilon / static_cast<float>(spec_.key_dim), deterministic_};
@@ -183,7 +201,13 @@ Tensor DeltaRuleMixer::states_of(const Tensor& mixed, const Tensor& shares, cons
                     .values = run.rows_of(mixed, 2 * spec_.keys(), {heads, spec_.value_dim}),
                     .shares = run.rows_of(shares, 0, {heads}),
                     .decays = spec_.by_channel ? run.rows_of(decays, 0, {heads, spec_.key_dim}) : run.rows_of(decays, 0, {heads})};
-    Tensor state = before.narrow(0, run.first, run.sequences).reshape({run.sequences, heads, spec_.key_dim, spec_.value_dim});
+    const Shape by_head{run.sequences * run.positions, heads, spec_.value_dim};
+    if (run.positions == 1 && !deterministic_) {
+      parts.push_back(this->step(rows, run, context).reshape(by_head));
+      continue;
+    }
+    Tensor state = state_.read(context.pool, step, run.first, run.sequences);
+    state = state.reshape({run.sequences, heads, spec_.key_dim, spec_.value_dim});
     std::vector<Tensor> chunks;
     for (int64_t first = 0; first < run.positions; first += chunk) {
       const int64_t count = std::min(chunk, run.positions - first);
@@ -191,7 +215,7 @@ Tensor DeltaRuleMixer::states_of(const Tensor& mixed, const Tensor& shares, cons
     }
     const Tensor y = chunks.size() == 1 ? chunks.front() : Tensor::cat(chunks, 1);
     state_.write(context.pool, step, run.first, state.reshape({run.sequences, spec_.inner() * spec_.key_dim}));
-    parts.push_back(y.reshape({run.sequences * run.positions, heads, spec_.value_dim}));
+    parts.push_back(y.reshape(by_head));
   }
   return parts.size() == 1 ? parts.front() : Tensor::cat(parts, 0);
 }

@@ -1,13 +1,24 @@
 #include "wick/model/mixers/recurrent.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "wick/tensor/ops/copy.h"
 
 namespace wick {
+namespace {
 
-Tensor StateRange::read(const KvPool& pool, const StateInputs& step) const {
-  return pool.states(recurrent_).narrow(1, first_, count_).index_select(step.state_from, 0);
+// Of a state that is changed at once on the host: with what is computed of them they stay in a core's second cache.
+constexpr int64_t kCachedNumbers = 64 * 1024;
+
+}  // namespace
+
+Tensor StateRange::read_one(const KvPool& pool, const StateInputs& step, int64_t sequence) const {
+  return pool.states(recurrent_).narrow(1, first_, count_).narrow(0, step.sources[static_cast<size_t>(sequence)], 1);
+}
+
+Tensor StateRange::read(const KvPool& pool, const StateInputs& step, int64_t first, int64_t sequences) const {
+  return pool.states(recurrent_).narrow(1, first_, count_).index_select(step.state_from.narrow(0, first, sequences), 0);
 }
 
 void StateRange::write(const KvPool& pool, const StateInputs& step, int64_t first, const Tensor& values) const {
@@ -41,6 +52,26 @@ std::vector<SequenceRun> runs_of(const StateInputs& step, bool alone) {
     }
   }
   return runs;
+}
+
+std::vector<StateStep::Part> StateStep::parts_of(const SequenceRun& run, const KvPool& pool) const {
+  if (!pool.device().caps().host_memory) return {{0, run.sequences, 0, heads_}};
+  const int64_t at_once = std::clamp<int64_t>(kCachedNumbers / (rows_ * columns_), 1, heads_);
+  std::vector<Part> parts;
+  for (int64_t sequence = 0; sequence < run.sequences; ++sequence) {
+    for (int64_t head = 0; head < heads_; head += at_once) parts.push_back({sequence, 1, head, std::min(at_once, heads_ - head)});
+  }
+  return parts;
+}
+
+Tensor StateStep::before(const Part& part, const SequenceRun& run, const KvPool& pool, const StateInputs& step) const {
+  const Tensor numbers = part.sequences == 1 ? range_of(part).read_one(pool, step, run.first + part.sequence)
+                                             : range_of(part).read(pool, step, run.first, part.sequences);
+  return numbers.reshape({part.sequences, part.heads, rows_, columns_});
+}
+
+void StateStep::write(const Part& part, const SequenceRun& run, const KvPool& pool, const StateInputs& step, const Tensor& state) const {
+  range_of(part).write(pool, step, run.first + part.sequence, state.reshape({part.sequences, part.heads * rows_ * columns_}));
 }
 
 ShortConvolution::ShortConvolution(WeightReader& weights, const std::string& name, int64_t recurrent, int64_t width, int64_t kernel)

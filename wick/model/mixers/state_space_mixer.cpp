@@ -34,6 +34,10 @@ class StateSpaceMixer final : public Mixer {
   // state_size] is then the one behind them.
   [[nodiscard]] Tensor scan(const Rows& rows, int64_t first, int64_t count, Tensor& state) const;
   [[nodiscard]] Tensor scan_all(const Rows& rows, Tensor& state, int64_t chunk) const;
+  // What the only position of each sequence gives: [sequences, 1, heads, head_dim].
+  [[nodiscard]] Tensor step(const Rows& rows, const SequenceRun& run, const MixerContext& context) const;
+  // Those of each group for its heads: [sequences, heads, positions, state_size].
+  [[nodiscard]] Tensor of_heads(const Tensor& groups) const;
   // [rows, inner], of all sequences.
   [[nodiscard]] Tensor states_of(const Tensor& mixed, const Tensor& steps, const MixerContext& context) const;
   [[nodiscard]] Tensor gated(const Tensor& y, const Tensor& gate) const;
@@ -63,18 +67,34 @@ StateSpaceMixer::StateSpaceMixer(const StateSpaceSpec& spec, WeightReader& weigh
   unit_ = Tensor::ones({part}, DType::f32, weights.device());
 }
 
+Tensor StateSpaceMixer::of_heads(const Tensor& groups) const {
+  const int64_t sequences = groups.dim(0), positions = groups.dim(1);
+  const Shape shape{sequences, spec_.groups, spec_.heads / spec_.groups, positions, spec_.state_size};
+  return groups.transpose(1, 2).unsqueeze(2).broadcast_to(shape).reshape({sequences, spec_.heads, positions, spec_.state_size});
+}
+
+Tensor StateSpaceMixer::step(const Rows& rows, const SequenceRun& run, const MixerContext& context) const {
+  const int64_t sequences = run.sequences, heads = spec_.heads;
+  const Tensor steps = rows.steps.reshape({sequences, heads, 1, 1});
+  const Tensor left = (steps * decay_.reshape({heads, 1, 1})).exp();
+  const Tensor x = rows.x.reshape({sequences, heads, spec_.head_dim, 1}) * steps;
+  const Tensor columns = of_heads(rows.columns), reads = of_heads(rows.reads);
+  const auto change = [&](const StateStep::Part& part, const Tensor& state) {
+    return state * part.of(left) + part.of(x) * part.of(columns);
+  };
+  const auto read = [&](const StateStep::Part& part, const Tensor& state) { return part.of(reads).matmul(state.transpose(-1, -2)); };
+  const StateStep states(state_, heads, spec_.head_dim, spec_.state_size);
+  return states.run(run, context.pool, context.places.step.states.value(), change, read).reshape({sequences, 1, heads, spec_.head_dim});
+}
+
 Tensor StateSpaceMixer::scan(const Rows& rows, int64_t first, int64_t count, Tensor& state) const {
-  const int64_t sequences = rows.x.dim(0), heads = spec_.heads, in_group = heads / spec_.groups, size = spec_.state_size;
+  const int64_t heads = spec_.heads;
   const auto part = [&](const Tensor& whole) { return whole.narrow(1, first, count); };
   // Heads before positions.
   const Tensor steps = part(rows.steps).transpose(1, 2);  // [sequences, heads, positions]
   const Tensor sums = (steps * decay_.reshape({heads, 1})).contiguous().cumsum(-1);
   const Tensor x = part(rows.x).transpose(1, 2) * steps.unsqueeze(-1);  // [sequences, heads, positions, head_dim]
-  const auto of_heads = [&](const Tensor& groups) {                     // [sequences, heads, positions, state_size]
-    const Tensor by_group = part(groups).transpose(1, 2).unsqueeze(2);
-    return by_group.broadcast_to({sequences, spec_.groups, in_group, count, size}).reshape({sequences, heads, count, size});
-  };
-  const Tensor columns = of_heads(rows.columns), reads = of_heads(rows.reads);
+  const Tensor columns = of_heads(part(rows.columns)), reads = of_heads(part(rows.reads));
   Tensor y = reads.matmul(state.transpose(-1, -2)) * sums.exp().unsqueeze(-1);
   // Of the later position by the earlier one: what is left of it.
   const Tensor left = (sums.unsqueeze(-1) - sums.unsqueeze(-2)).minimum(0.0).exp().tril();
@@ -97,7 +117,6 @@ Tensor StateSpaceMixer::scan_all(const Rows& rows, Tensor& state, int64_t chunk)
 Tensor StateSpaceMixer::states_of(const Tensor& mixed, const Tensor& steps, const MixerContext& context) const {
   const StateInputs& step = context.places.step.states.value();
   const int64_t inner = spec_.inner(), width = spec_.groups * spec_.state_size;
-  const Tensor before = state_.read(context.pool, step);
   // Whatever else comes in, and in how many parts: position by position, sequence by sequence.
   const int64_t chunk = deterministic_ ? 1 : kChunk;
   std::vector<Tensor> parts;
@@ -106,9 +125,16 @@ Tensor StateSpaceMixer::states_of(const Tensor& mixed, const Tensor& steps, cons
                     .columns = run.rows_of(mixed, inner, {spec_.groups, spec_.state_size}),
                     .reads = run.rows_of(mixed, inner + width, {spec_.groups, spec_.state_size}),
                     .steps = run.rows_of(steps, 0, {spec_.heads})};
-    Tensor state = before.narrow(0, run.first, run.sequences).reshape({run.sequences, spec_.heads, spec_.head_dim, spec_.state_size});
-    const Tensor y = scan_all(rows, state, chunk) + rows.x * skip_;
-    state_.write(context.pool, step, run.first, state.reshape({run.sequences, inner * spec_.state_size}));
+    Tensor y;
+    if (run.positions == 1 && !deterministic_) {
+      y = this->step(rows, run, context);
+    } else {
+      Tensor state = state_.read(context.pool, step, run.first, run.sequences);
+      state = state.reshape({run.sequences, spec_.heads, spec_.head_dim, spec_.state_size});
+      y = scan_all(rows, state, chunk);
+      state_.write(context.pool, step, run.first, state.reshape({run.sequences, inner * spec_.state_size}));
+    }
+    y = y + rows.x * skip_;
     parts.push_back(y.reshape({run.sequences * run.positions, inner}));
   }
   return parts.size() == 1 ? parts.front() : Tensor::cat(parts, 0);
