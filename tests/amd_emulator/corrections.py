@@ -7,14 +7,19 @@
 - v_cvt_f32_f16 and other short instructions (VOP1, VOP2, VOPC) with 16 bits on gfx9: registers from v128 on were taken as the upper halves of
   v0 to v127, as on gfx11.
 - global_load_u16 and the other loads of 16 bits: the lowest bit of the address was dropped, which HSA keeps, too.
+- ds_load_u16_d16_hi, ds_load_u16_d16 and those of 8 bits (gfx9: ds_read_u16_d16_hi): the whole register was written.
+- ds_write_b32 v1, a0 and other writes to shared memory of gfx9's accumulation registers: those of the same numbers were written.
 - SDWA on gfx9, for example v_cvt_f32_f16_sdwa v0, -v1: the signs turned and dropped before the operation (src0_neg, src0_abs) were forgotten.
 """
 import functools
+import re
 
 from test.mockgpu.amd import emu, pcode
 from tinygrad.dtype import dtypes
 from tinygrad.renderer.llvmir import CPULLVMRenderer
 from tinygrad.runtime.autogen.amd.cdna import ins as gfx9
+from tinygrad.runtime.autogen.amd.rdna3 import ins as gfx11
+from tinygrad.runtime.autogen.amd.rdna4 import ins as gfx12
 from tinygrad.uop.ops import UOp
 
 without_f16 = CPULLVMRenderer.supported_dtypes
@@ -77,6 +82,44 @@ def with_signs(instruction, ctx, compile_sdwa=emu._compile_sdwa, select=emu._sdw
         return compile_sdwa(instruction, ctx)
     finally:
         emu._sdwa_select = select
+
+
+def with_kept_half(instruction, ctx, compile_instruction=emu._compile_mem_op):
+    name = emu._op_name(instruction)
+    found = re.match(r"DS_(?:LOAD|READ)_([UI])(8|16)_D16(_HI)?$", name)
+    if found is None:
+        return compile_instruction(instruction, ctx)
+    of, lane, exec_mask = type(instruction), ctx.range(), ctx.rexec()
+    register = ctx.inst_field(of.vdst)
+    address = ctx.rvgpr_dyn(ctx.inst_field(of.addr), lane) + ((ctx.inst_field(of.offset1) << emu._c(8)) | ctx.inst_field(of.offset0))
+    parser = pcode.Parser([], {"_lds": ctx.lds, "_active": emu._lane_active(exec_mask, lane)}, {})
+    value = parser._handle_mem_load(address, dtypes.uint8 if found[2] == "8" else dtypes.uint16).cast(dtypes.uint32)
+    if found[1] == "I" and found[2] == "8":
+        value = ((value ^ emu._c(0x80)) - emu._c(0x80)) & emu._c(0xffff)
+    old = ctx.rvgpr_dyn(register, lane)
+    value = (old & emu._c(0xffff)) | (value << emu._c(16)) if found[3] else (old & emu._c(0xffff0000)) | value
+    return UOp.sink(ctx.wvgpr_dyn(register, lane, value, exec_mask).end(lane), *ctx.inc_pc())
+
+
+def with_accumulators(instruction, ctx, read=emu._Ctx.rvgpr_dyn):
+    if not emu._iattr(instruction, "acc"):
+        return with_kept_half(instruction, ctx)
+    data = [ctx.inst_field(field) for field in (type(instruction).data0, type(instruction).data1)]
+    data += [register + emu._c(i) for register in data for i in range(1, 4)]
+
+    def read_data(self, register, lane, *rest):
+        return self.raccvgpr_dyn(register, lane, *rest) if any(register is each for each in data) else read(self, register, lane, *rest)
+
+    emu._Ctx.rvgpr_dyn = read_data
+    try:
+        return with_kept_half(instruction, ctx)
+    finally:
+        emu._Ctx.rvgpr_dyn = read
+
+
+emu._INST_HANDLERS[gfx9.DS] = with_accumulators
+for kind in (gfx11.DS, gfx12.DS):
+    emu._INST_HANDLERS[kind] = with_kept_half
 
 
 for kind in (gfx9.VOP1_SDWA, gfx9.VOP2_SDWA, gfx9.VOP2_SDWA_SDST):
