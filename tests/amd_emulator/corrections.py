@@ -10,6 +10,7 @@
 - ds_load_u16_d16_hi, ds_load_u16_d16 and those of 8 bits (gfx9: ds_read_u16_d16_hi): the whole register was written.
 - ds_write_b32 v1, a0 and other writes to shared memory of gfx9's accumulation registers: those of the same numbers were written.
 - SDWA on gfx9, for example v_cvt_f32_f16_sdwa v0, -v1: the signs turned and dropped before the operation (src0_neg, src0_abs) were forgotten.
+- v_wmma_f32_16x16x16_f16 v[0:7], v[8:11], v[12:15], 0: a constant in place of the sums was taken as the number of a register, 0 as v128.
 """
 import functools
 import re
@@ -140,3 +141,22 @@ def with_whole_registers(instruction, ctx, compile_instruction, read=emu._Ctx.rs
 
 for kind in (gfx9.VOP1, gfx9.VOP2, gfx9.VOPC):
     emu._INST_HANDLERS[kind] = functools.partial(with_whole_registers, compile_instruction=emu._INST_HANDLERS[kind])
+
+
+def with_constant_sums(instruction, ctx, compile_wmma=emu._compile_wmma, read=emu._Ctx.rvgpr_dyn):
+    sums = ctx.inst_field(type(instruction).src2)
+    in_registers = sums >= emu._c(256)
+
+    def read_sums(self, register, lane, *rest):
+        if sums not in register.toposort():
+            return read(self, register, lane, *rest)
+        return in_registers.where(read(self, register, lane, in_registers), self.rsrc_dyn(sums, None))
+
+    emu._Ctx.rvgpr_dyn = read_sums
+    try:
+        return compile_wmma(instruction, ctx)
+    finally:
+        emu._Ctx.rvgpr_dyn = read
+
+
+emu._compile_wmma = with_constant_sums
