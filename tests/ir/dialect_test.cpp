@@ -102,7 +102,7 @@ TEST(Dialect, TextsAreThoseThatWereLookedAt) {
     compare_with_golden(kernels::softmax(DType::f32, false, kernels::RowLanes::group, plain_caps()), plain_caps(), *dialect);
     compare_with_golden(kernels::matvec_bytes({{DType::q8_0}}, subgroup_caps()), subgroup_caps(), *dialect);
   }
-  for (const Dialect* dialect : {&cuda_dialect(), &glsl_dialect()})
+  for (const Dialect* dialect : {&cuda_dialect(), &glsl_dialect(), &hip_dialect()})
     compare_with_golden(kernels::matmul_tiles({16, 16, 16}, 32), tiles, *dialect);
   compare_with_golden(kernels::matmul_tiles({8, 8, 8}, 32), msl_caps(), msl_dialect());
 }

@@ -1,6 +1,7 @@
 // Every kernel in HIP C++, through hiprtc as the backend calls it, and through clang for what hiprtc is too old for: each architecture by
 // the compilers that the backend's table says have seen it.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include "ir/dialect_caps.h"
@@ -15,10 +16,12 @@
 namespace wick::ir {
 namespace {
 
-// All texts for a processor with waves of so many lanes, and as it is with products of bytes or without.
+// All texts for a processor with waves of so many lanes, and as it is with products of bytes and of tiles or without.
 std::vector<Text> texts_for(const rocm::Architecture& architecture) {
   DeviceCaps caps = hip_caps(architecture.wave);
   caps.int8_dot = architecture.dot != rocm::ByteDot::none;
+  caps.max_shared_bytes = 64 << 10;
+  if (architecture.matrices != rocm::MatrixUnits::none) caps.tiles = {{16, 16, 16}};
   return texts(hip_dialect(), caps);
 }
 
@@ -55,7 +58,7 @@ TEST(Hip, IsAcceptedByClang) {
     const CommandResult result =
         run_command(fmt::format("clang++-19 -x hip -std=c++17 --offload-arch={} --offload-device-only -nogpuinc -nogpulib -w -O1 -S {} "
                                 "-I{}/tests/ir/shim {} -o /dev/null",
-                                architecture.name, rocm::byte_dot_option(architecture), source_root().string(), file));
+                                architecture.name, fmt::join(rocm::instruction_options(architecture), " "), source_root().string(), file));
     EXPECT_EQ(result.status, 0) << architecture.name << ": " << result.output.substr(0, 4000);
   }
 }

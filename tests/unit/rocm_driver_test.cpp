@@ -193,10 +193,11 @@ TEST(Architectures, AreNamedOnceAndHaveTheInstructionsOfTheirFamily) {
   std::set<std::string_view> names;
   for (const Architecture& a : architectures()) {
     EXPECT_TRUE(names.insert(a.name).second) << a.name;
-    const bool is_cdna = a.name.starts_with("gfx9"), is_rdna3 = a.name.starts_with("gfx11") || a.name.starts_with("gfx12");
+    const bool is_cdna = a.name.starts_with("gfx9"), is_rdna3 = a.name.starts_with("gfx11"), is_rdna4 = a.name.starts_with("gfx12");
     EXPECT_EQ(a.wave, is_cdna ? 64 : 32) << a.name;
-    EXPECT_EQ(a.dot == ByteDot::mixed_bytes, is_rdna3) << a.name;
+    EXPECT_EQ(a.dot == ByteDot::mixed_bytes, is_rdna3 || is_rdna4) << a.name;
     EXPECT_EQ(a.matrices == MatrixUnits::wmma, is_rdna3) << a.name;
+    EXPECT_EQ(a.matrices == MatrixUnits::wmma12, is_rdna4) << a.name;
     EXPECT_EQ(a.bf16, a.matrices != MatrixUnits::none) << a.name;
     EXPECT_FALSE(a.seen_by.empty()) << a.name;
   }

@@ -7,7 +7,7 @@ namespace wick::rocm {
 namespace {
 
 constexpr ByteDot kNoDot = ByteDot::none, kSigned = ByteDot::signed_bytes, kMixed = ByteDot::mixed_bytes;
-constexpr MatrixUnits kNoMatrices = MatrixUnits::none, kMfma = MatrixUnits::mfma, kWmma = MatrixUnits::wmma;
+constexpr MatrixUnits kNoMatrices = MatrixUnits::none, kMfma = MatrixUnits::mfma, kWmma = MatrixUnits::wmma, kWmma12 = MatrixUnits::wmma12;
 constexpr std::string_view kOld = "hiprtc 5.2, clang 19", kClang = "clang 19", kNobody = "none";
 
 // Instructions: LLVM, "User Guide for AMDGPU Backend", and the instruction set guides of CDNA 3, RDNA 2, 3 and 4. Versions: where AMD's
@@ -29,8 +29,8 @@ constexpr std::array kArchitectures{
     Architecture{"gfx1150", 32, kMixed, kWmma, true, 60'300'000, kClang},
     Architecture{"gfx1151", 32, kMixed, kWmma, true, 60'300'000, kClang},
     Architecture{"gfx1152", 32, kMixed, kWmma, true, 60'400'000, kClang},
-    Architecture{"gfx1200", 32, kMixed, kWmma, true, 60'400'000, kClang},
-    Architecture{"gfx1201", 32, kMixed, kWmma, true, 60'400'000, kClang},
+    Architecture{"gfx1200", 32, kMixed, kWmma12, true, 60'400'000, kClang},
+    Architecture{"gfx1201", 32, kMixed, kWmma12, true, 60'400'000, kClang},
 };
 
 }  // namespace
@@ -45,13 +45,20 @@ const Architecture* find_architecture(std::string_view processor) noexcept {
   return found == kArchitectures.end() ? nullptr : found;
 }
 
-std::string byte_dot_option(const Architecture& architecture) {
+std::vector<std::string> instruction_options(const Architecture& architecture) {
+  std::vector<std::string> options;
   switch (architecture.dot) {
-    case ByteDot::none: return {};
-    case ByteDot::signed_bytes: return "-DWICK_SDOT4=1";
-    case ByteDot::mixed_bytes: return "-DWICK_SUDOT4=1";
+    case ByteDot::none: break;
+    case ByteDot::signed_bytes: options.emplace_back("-DWICK_SDOT4=1"); break;
+    case ByteDot::mixed_bytes: options.emplace_back("-DWICK_SUDOT4=1"); break;
   }
-  return {};
+  switch (architecture.matrices) {
+    case MatrixUnits::none: break;
+    case MatrixUnits::mfma: options.emplace_back("-DWICK_MFMA=1"); break;
+    case MatrixUnits::wmma: options.emplace_back("-DWICK_WMMA11=1"); break;
+    case MatrixUnits::wmma12: options.emplace_back("-DWICK_WMMA12=1"); break;
+  }
+  return options;
 }
 
 }  // namespace wick::rocm

@@ -5,13 +5,14 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace wick::rocm {
 
 // Four products of bytes added into 32 bits: signed ones alone, with a sign for each side, or not at all.
 enum class ByteDot : uint8_t { none, signed_bytes, mixed_bytes };
-// Products of matrix tiles: of a wave of 64 (CDNA), or of 32 (RDNA). No kernel is written with them yet.
-enum class MatrixUnits : uint8_t { none, mfma, wmma };
+// Products of matrix tiles: of a wave of 64 (CDNA), or of 32, where lanes have other numbers of a tile from gfx12 on (RDNA).
+enum class MatrixUnits : uint8_t { none, mfma, wmma, wmma12 };
 
 struct Architecture {
   std::string_view name;  // "gfx90a"
@@ -28,7 +29,7 @@ struct Architecture {
 [[nodiscard]] std::string_view processor_of(std::string_view target) noexcept;
 // nullptr for one that is not in the table.
 [[nodiscard]] const Architecture* find_architecture(std::string_view processor) noexcept;
-// The compiler option that selects the int8 dot product instruction of this architecture. Empty: it has none.
-[[nodiscard]] std::string byte_dot_option(const Architecture& architecture);
+// The compiler options that select the instructions for products of bytes and of tiles. None: it has neither.
+[[nodiscard]] std::vector<std::string> instruction_options(const Architecture& architecture);
 
 }  // namespace wick::rocm

@@ -47,14 +47,14 @@ std::string Compiler::refusal(std::string_view processor) const {
 std::vector<std::byte> Compiler::compile(const std::string& text, const std::string& target, std::span<const std::string> options) const {
   if (const std::string reason = refusal(target); !reason.empty()) fail(ErrorCode::unsupported, "{}", reason);
   std::vector<std::string> all{"--gpu-architecture=" + target, kStandard};
-  if (const std::string dot = byte_dot_option(*find_architecture(target)); !dot.empty()) all.push_back(dot);
+  for (std::string& option : instruction_options(*find_architecture(target))) all.push_back(std::move(option));
   all.insert(all.end(), options.begin(), options.end());
   return run(text, all, "Code");
 }
 
 std::string Compiler::key(const std::string& target) const {
   return fmt::format("hiprtc {}.{} of HIP {} {} {}\n{}", release().first, release().second, hip_version_, kStandard,
-                     byte_dot_option(*find_architecture(target)), target);
+                     fmt::join(instruction_options(*find_architecture(target)), " "), target);
 }
 
 }  // namespace wick::rocm

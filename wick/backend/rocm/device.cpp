@@ -25,7 +25,8 @@ std::string_view text_of(MatrixUnits units) {
   switch (units) {
     case MatrixUnits::none: return "";
     case MatrixUnits::mfma: return " MFMA";
-    case MatrixUnits::wmma: return " WMMA";
+    case MatrixUnits::wmma:
+    case MatrixUnits::wmma12: return " WMMA";
   }
   return "";
 }
@@ -38,6 +39,7 @@ void describe_instructions(const Architecture& architecture, DeviceCaps& caps) {
   caps.f16_arithmetic = true;
   caps.int8_dot = architecture.dot != ByteDot::none;
   caps.bf16_arithmetic = architecture.bf16;
+  if (architecture.matrices != MatrixUnits::none) caps.tiles = {{16, 16, 16}};
 }
 
 }  // namespace
