@@ -17,6 +17,8 @@ namespace {
 
 // The largest first: a weight is rounded once for all tokens of a block.
 constexpr TileGroup kGroups[] = {{2, 4, 4, 2}, {2, 2, 2, 2}};
+// The same blocks by as many lanes, in subgroups of 64: a slice of a quantized weight has no parts for more.
+constexpr TileGroup kWideGroups[] = {{1, 4, 8, 2}, {1, 2, 4, 2}};
 
 TileProduct product_of(const LinearTiles& tiles) { return {tiles.tile, tiles.group, tiles.subgroup_size}; }
 
@@ -59,7 +61,7 @@ TileShape LinearTiles::block() const { return product_of(*this).block(); }
 std::optional<LinearTiles> linear_tiles_of(const LinearForm& form, int64_t rows, int64_t tokens, const DeviceCaps& caps) {
   if (caps.tiles.empty() || form.access == RowAccess::elements || form.dtype == DType::f32) return std::nullopt;
   std::optional<LinearTiles> best;
-  for (const TileGroup& group : kGroups) {
+  for (const TileGroup& group : caps.max_subgroup_size == 64 ? kWideGroups : kGroups) {
     const LinearTiles tiles{caps.tiles.front(), group, static_cast<uint32_t>(caps.max_subgroup_size)};
     const TileProduct product = product_of(tiles);
     const TileShape block = product.block();
