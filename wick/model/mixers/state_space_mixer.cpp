@@ -141,7 +141,7 @@ Tensor StateSpaceMixer::states_of(const Tensor& mixed, const Tensor& steps, cons
 }
 
 Tensor StateSpaceMixer::gated(const Tensor& y, const Tensor& gate) const {
-  const Tensor x = y * gate.silu();
+  Tensor x = y * gate.silu();
   if (!norm_) return x;
   const Tensor parts = x.reshape({x.dim(0), spec_.norm_groups, spec_.inner() / spec_.norm_groups});
   return (rms_norm(parts, unit_, RmsNormParams{spec_.norm_epsilon, deterministic_}) * *norm_).reshape(x.shape());

@@ -76,7 +76,7 @@ class LinearCall {
         x_(activations_of(runtime_, call.inputs[0])) {}
 
   // results[i] = x · weights[i]ᵀ, with as few launches as the device's limits allow.
-  void multiply(Operands weights, Operands results, Extras extras) {
+  void multiply(Operands weights, Operands results, const Extras& extras) {
     prepare(weights, extras);
     for (size_t first = 0; first < weights.size();) {
       size_t count = 1;
@@ -87,7 +87,7 @@ class LinearCall {
   }
 
   // y = gate_of(x · gateᵀ, x · upᵀ)
-  void multiply_gated(const Operand& gate, const Operand& up, const Operand& y, Extras extras) {
+  void multiply_gated(const Operand& gate, const Operand& up, const Operand& y, const Extras& extras) {
     const std::array<const Operand*, 2> weights{&gate, &up};
     const std::array<const Operand*, 1> results{&y};
     prepare(weights, extras);
