@@ -2,7 +2,6 @@
 // before it changed, which is a triangular system.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -208,16 +207,13 @@ Tensor DeltaRuleMixer::states_of(const Tensor& mixed, const Tensor& shares, cons
     }
     Tensor state = state_.read(context.pool, step, run.first, run.sequences);
     state = state.reshape({run.sequences, heads, spec_.key_dim, spec_.value_dim});
-    std::vector<Tensor> chunks;
-    for (int64_t first = 0; first < run.positions; first += chunk) {
-      const int64_t count = std::min(chunk, run.positions - first);
-      chunks.push_back(spec_.by_channel ? scan_by_channel(rows, first, count, state) : scan(rows, first, count, state));
-    }
-    const Tensor y = chunks.size() == 1 ? chunks.front() : Tensor::cat(chunks, 1);
+    const Tensor y = in_chunks(run.positions, chunk, [&](int64_t first, int64_t count) {
+      return spec_.by_channel ? scan_by_channel(rows, first, count, state) : scan(rows, first, count, state);
+    });
     state_.write(context.pool, step, run.first, state.reshape({run.sequences, spec_.inner() * spec_.key_dim}));
     parts.push_back(y.reshape(by_head));
   }
-  return parts.size() == 1 ? parts.front() : Tensor::cat(parts, 0);
+  return joined(parts, 0);
 }
 
 Tensor DeltaRuleMixer::through(const std::vector<ScaledMatrix>& matrices, Tensor x, const MixerContext& context) {
@@ -241,7 +237,7 @@ Tensor DeltaRuleMixer::forward(const Tensor& normed, const MixerContext& context
     context.show_input({matrix.name}, normed);
     products.push_back(context.product(matrix, normed));
   }
-  const Tensor mixed_in = products.size() == 1 ? products.front() : Tensor::cat(products, 1);
+  const Tensor mixed_in = joined(products, 1);
   const Tensor mixed = convolution_.forward(mixed_in, context.pool, context.places.step.states.value()).silu();
   context.show_input({beta_.name}, normed);
   Tensor beta = context.product(beta_, normed), alpha;

@@ -1,7 +1,6 @@
 // Lightning attention: linear attention with a decay of each head, for some positions at once (Qin et al. 2024; MiniMax 2025).
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -91,15 +90,11 @@ Tensor LightningAttentionMixer::attend_all(const Tensor& qkv, const MixerContext
   for (const SequenceRun& run : runs_of(step, deterministic_)) {
     const Tensor rows = run.rows_of(qkv, 0, {heads, 3 * head_dim});
     Tensor state = before.narrow(0, run.first, run.sequences).reshape({run.sequences, heads, head_dim, head_dim});
-    std::vector<Tensor> chunks;
-    for (int64_t first = 0; first < run.positions; first += chunk) {
-      chunks.push_back(attend(rows, first, std::min(chunk, run.positions - first), state));
-    }
+    const Tensor y = in_chunks(run.positions, chunk, [&](int64_t first, int64_t count) { return attend(rows, first, count, state); });
     state_.write(context.pool, step, run.first, state.reshape({run.sequences, inner() * head_dim}));
-    const Tensor y = chunks.size() == 1 ? chunks.front() : Tensor::cat(chunks, 1);
     parts.push_back(y.reshape({run.sequences * run.positions, inner()}));
   }
-  return parts.size() == 1 ? parts.front() : Tensor::cat(parts, 0);
+  return joined(parts, 0);
 }
 
 Tensor LightningAttentionMixer::forward(const Tensor& normed, const MixerContext& context) const {

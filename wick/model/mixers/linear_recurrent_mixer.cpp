@@ -1,7 +1,6 @@
 // RecurrentGemma's recurrent block: a convolution and a real-gated linear recurrent unit (De et al. 2024, section 2.4).
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <numeric>
@@ -115,15 +114,11 @@ Tensor LinearRecurrentMixer::states_of(const Rows& all, const MixerContext& cont
     Tensor state = before.narrow(0, run.first, run.sequences);
     // Whatever else comes in, and in how many parts: position by position.
     const int64_t chunk = deterministic_ ? 1 : run.positions;
-    std::vector<Tensor> chunks;
-    for (int64_t first = 0; first < run.positions; first += chunk) {
-      chunks.push_back(scan(rows, first, std::min(chunk, run.positions - first), state));
-    }
+    const Tensor states = in_chunks(run.positions, chunk, [&](int64_t first, int64_t count) { return scan(rows, first, count, state); });
     state_.write(context.pool, step, run.first, state);
-    const Tensor states = chunks.size() == 1 ? chunks.front() : Tensor::cat(chunks, 1);
     parts.push_back(states.reshape({run.sequences * run.positions, spec_.inner}));
   }
-  return parts.size() == 1 ? parts.front() : Tensor::cat(parts, 0);
+  return joined(parts, 0);
 }
 
 Tensor LinearRecurrentMixer::forward(const Tensor& normed, const MixerContext& context) const {

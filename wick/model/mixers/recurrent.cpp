@@ -54,6 +54,8 @@ std::vector<SequenceRun> runs_of(const StateInputs& step, bool alone) {
   return runs;
 }
 
+Tensor joined(const std::vector<Tensor>& parts, int dim) { return parts.size() == 1 ? parts.front() : Tensor::cat(parts, dim); }
+
 std::vector<StateStep::Part> StateStep::parts_of(const SequenceRun& run, const KvPool& pool) const {
   if (!pool.device().caps().host_memory) return {{0, run.sequences, 0, heads_}};
   const int64_t at_once = std::clamp<int64_t>(kCachedNumbers / (rows_ * columns_), 1, heads_);

@@ -1,6 +1,7 @@
 // Parts of the mixers that keep a state of each sequence (KvPool::states): its numbers, a short convolution, and sequences of one length.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -46,6 +47,18 @@ struct SequenceRun {
 // `alone`: each sequence is a run, so that its results do not depend on the others.
 [[nodiscard]] std::vector<SequenceRun> runs_of(const StateInputs& step, bool alone);
 
+// A tensor of its parts, one behind the other along a dimension.
+[[nodiscard]] Tensor joined(const std::vector<Tensor>& parts, int dim);
+
+// scan(first, count) gives [sequences, count, …] of `count` positions from `first` on, at most `chunk` of them, and is called for all in
+// their order. Returns what it gives of all.
+template <class Scan>
+[[nodiscard]] Tensor in_chunks(int64_t positions, int64_t chunk, const Scan& scan) {
+  std::vector<Tensor> parts;
+  for (int64_t first = 0; first < positions; first += chunk) parts.push_back(scan(first, std::min(chunk, positions - first)));
+  return joined(parts, 1);
+}
+
 // One position of each of a run's sequences: a function changes the states of heads, by which it is called for some of them at a time. On
 // the host these are as many heads of one sequence as stay in a core's cache, so that only what is read and written at last goes through
 // memory; elsewhere all heads of all sequences.
@@ -73,10 +86,10 @@ class StateStep {
       write(part, run, pool, step, state);
       results.push_back(read(part, state));
       if (part.head + part.heads < heads_) continue;
-      sequences.push_back(results.size() == 1 ? results.front() : Tensor::cat(results, 1));
+      sequences.push_back(joined(results, 1));
       results.clear();
     }
-    return sequences.size() == 1 ? sequences.front() : Tensor::cat(sequences, 0);
+    return joined(sequences, 0);
   }
 
  private:

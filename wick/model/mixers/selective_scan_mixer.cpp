@@ -1,7 +1,6 @@
 // Mamba: states whose numbers decay each by a rate of their own, so that positions are taken one by one (Gu & Dao 2023).
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "wick/model/mixers/mixer.h"
@@ -103,16 +102,11 @@ Tensor SelectiveScanMixer::forward(const Tensor& normed, const MixerContext& con
                     .columns = run.rows_of(columns, 0, {size}),
                     .reads = run.rows_of(reads, 0, {size})};
     Tensor state = before.narrow(0, run.first, run.sequences).reshape({run.sequences, inner, size});
-    std::vector<Tensor> chunks;
-    for (int64_t first = 0; first < run.positions; first += kScanChunk) {
-      chunks.push_back(scan(rows, first, std::min(kScanChunk, run.positions - first), state));
-    }
+    const Tensor y = in_chunks(run.positions, kScanChunk, [&](int64_t first, int64_t count) { return scan(rows, first, count, state); });
     state_.write(context.pool, step, run.first, state.reshape({run.sequences, inner * size}));
-    const Tensor y = chunks.size() == 1 ? chunks.front() : Tensor::cat(chunks, 1);
     parts.push_back(y.reshape({run.sequences * run.positions, inner}));
   }
-  const Tensor read = parts.size() == 1 ? parts.front() : Tensor::cat(parts, 0);
-  return product(out_, (read + x * skip_) * both.narrow(1, inner, inner).silu());
+  return product(out_, (joined(parts, 0) + x * skip_) * both.narrow(1, inner, inner).silu());
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // Mamba 2: states that decay, computed for some positions at once by products of matrices (Dao & Gu 2024, section 6).
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "wick/model/mixers/mixer.h"
@@ -33,7 +32,6 @@ class StateSpaceMixer final : public Mixer {
   // What positions from `first` on, at most kChunk, give: [sequences, positions, heads, head_dim]. `state` [sequences, heads, head_dim,
   // state_size] is then the one behind them.
   [[nodiscard]] Tensor scan(const Rows& rows, int64_t first, int64_t count, Tensor& state) const;
-  [[nodiscard]] Tensor scan_all(const Rows& rows, Tensor& state, int64_t chunk) const;
   // What the only position of each sequence gives: [sequences, 1, heads, head_dim].
   [[nodiscard]] Tensor step(const Rows& rows, const SequenceRun& run, const MixerContext& context) const;
   // Those of each group for its heads: [sequences, heads, positions, state_size].
@@ -105,15 +103,6 @@ Tensor StateSpaceMixer::scan(const Rows& rows, int64_t first, int64_t count, Ten
   return y.transpose(1, 2);
 }
 
-Tensor StateSpaceMixer::scan_all(const Rows& rows, Tensor& state, int64_t chunk) const {
-  const int64_t positions = rows.x.dim(1);
-  std::vector<Tensor> parts;
-  for (int64_t first = 0; first < positions; first += chunk) {
-    parts.push_back(scan(rows, first, std::min(chunk, positions - first), state));
-  }
-  return parts.size() == 1 ? parts.front() : Tensor::cat(parts, 1);
-}
-
 Tensor StateSpaceMixer::states_of(const Tensor& mixed, const Tensor& steps, const MixerContext& context) const {
   const StateInputs& step = context.places.step.states.value();
   const int64_t inner = spec_.inner(), width = spec_.groups * spec_.state_size;
@@ -131,13 +120,13 @@ Tensor StateSpaceMixer::states_of(const Tensor& mixed, const Tensor& steps, cons
     } else {
       Tensor state = state_.read(context.pool, step, run.first, run.sequences);
       state = state.reshape({run.sequences, spec_.heads, spec_.head_dim, spec_.state_size});
-      y = scan_all(rows, state, chunk);
+      y = in_chunks(run.positions, chunk, [&](int64_t first, int64_t count) { return scan(rows, first, count, state); });
       state_.write(context.pool, step, run.first, state.reshape({run.sequences, inner * spec_.state_size}));
     }
     y = y + rows.x * skip_;
     parts.push_back(y.reshape({run.sequences * run.positions, inner}));
   }
-  return parts.size() == 1 ? parts.front() : Tensor::cat(parts, 0);
+  return joined(parts, 0);
 }
 
 Tensor StateSpaceMixer::gated(const Tensor& y, const Tensor& gate) const {

@@ -1,7 +1,6 @@
 // RWKV 7: time mixing, for some positions at once, and channel mixing.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -158,15 +157,11 @@ Tensor TimeMixer::states_of(const Rows& all, const MixerContext& context) const 
                     .removed = of_run(all.removed),
                     .added = of_run(all.added)};
     Tensor state = before.narrow(0, run.first, run.sequences).reshape({run.sequences, heads, head_dim, head_dim});
-    std::vector<Tensor> chunks;
-    for (int64_t first = 0; first < run.positions; first += chunk) {
-      chunks.push_back(scan(rows, first, std::min(chunk, run.positions - first), state));
-    }
-    const Tensor y = chunks.size() == 1 ? chunks.front() : Tensor::cat(chunks, 1);
+    const Tensor y = in_chunks(run.positions, chunk, [&](int64_t first, int64_t count) { return scan(rows, first, count, state); });
     state_.write(context.pool, step, run.first, state.reshape({run.sequences, width_ * head_dim}));
     parts.push_back(y.reshape({run.sequences * run.positions, width_}));
   }
-  return parts.size() == 1 ? parts.front() : Tensor::cat(parts, 0);
+  return joined(parts, 0);
 }
 
 Tensor TimeMixer::moved_values(const Tensor& values, const Tensor& moved, const MixerContext& context) const {
