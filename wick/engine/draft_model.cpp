@@ -6,6 +6,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/engine/host_rows.h"
+#include "wick/engine/prefix_store.h"
 #include "wick/engine/sequence.h"
 
 namespace wick {
@@ -41,9 +42,7 @@ void DraftModel::release(Sequence& sequence) {
 bool DraftModel::catch_up(Sequence& sequence) {
   if (sequence.draft.empty()) sequence.draft = pool_->create();
   const std::span<const TokenId> tokens = sequence.tokens();
-  const std::span<const int32_t> seen = pool_->tokens(sequence.draft);
-  const auto most = std::min(seen.size(), tokens.size() - 1);
-  const auto same = std::mismatch(seen.begin(), seen.begin() + static_cast<std::ptrdiff_t>(most), tokens.begin()).first - seen.begin();
+  const int64_t same = common_length(pool_->tokens(sequence.draft), tokens.first(tokens.size() - 1));
   const auto length = static_cast<size_t>(pool_->truncate(sequence.draft, same));
   const auto has = [&](TokenId token) { return token < vocab_size_; };
   if (!std::all_of(tokens.begin() + static_cast<std::ptrdiff_t>(length), tokens.end(), has)) return false;

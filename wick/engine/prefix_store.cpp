@@ -20,11 +20,6 @@ namespace {
 constexpr std::array<char, 8> kMagic = {'W', 'I', 'C', 'K', 'K', 'E', 'P', '1'};
 constexpr size_t kHeaderBytes = kMagic.size() + 3 * sizeof(uint64_t);
 
-int64_t common_length(std::span<const TokenId> left, std::span<const TokenId> right) {
-  const size_t most = std::min(left.size(), right.size());
-  return std::mismatch(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(most), right.begin()).first - left.begin();
-}
-
 struct Header {
   uint64_t fingerprint = 0, identity = 0, count = 0;
 };
@@ -39,6 +34,10 @@ std::optional<Header> read_header(std::span<const std::byte> bytes) {
 }
 
 }  // namespace
+
+int64_t common_length(std::span<const TokenId> left, std::span<const TokenId> right) {
+  return std::mismatch(left.begin(), left.end(), right.begin(), right.end()).first - left.begin();
+}
 
 PrefixStore::PrefixStore(PrefixStoreOptions options) : options_(std::move(options)) {
   if (!options_.folder.empty()) find_files();

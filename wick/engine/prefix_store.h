@@ -14,6 +14,9 @@
 
 namespace wick {
 
+// How many tokens both texts begin with.
+[[nodiscard]] int64_t common_length(std::span<const TokenId> left, std::span<const TokenId> right);
+
 struct PrefixStoreOptions {
   int64_t memory_bytes = 0;
   std::filesystem::path folder = {};  // empty: none

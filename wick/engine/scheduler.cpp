@@ -177,13 +177,11 @@ bool Scheduler::make_slots(const Sequence& sequence, SequenceMemory& memory, Adm
 
 bool Scheduler::waits_for_shared_prompt(const Sequence& sequence, SequenceMemory& memory) const {
   if (!memory.keeps_prefixes() || !asked(sequence).cache_prompt || asked(sequence).prompt_logprobs) return false;
-  const auto tokens = sequence.tokens();
+  // The last token is computed for its logits.
+  const auto tokens = sequence.tokens().first(static_cast<size_t>(sequence.length() - 1));
   for (const auto& other : running_) {
     if (other->generated() > 0 || other->request().cache_identity != sequence.request().cache_identity) continue;
-    const auto theirs = other->tokens();
-    const size_t most = std::min(tokens.size() - 1, theirs.size());
-    const int64_t common =
-        std::mismatch(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(most), theirs.begin()).first - tokens.begin();
+    const int64_t common = common_length(tokens, other->tokens());
     const int64_t shared = common / memory.pool().block_size() * memory.pool().block_size();
     // What is still to come of it, and not there by somebody else.
     if (shared <= std::max(other->computed, sequence.expected_prefix)) continue;

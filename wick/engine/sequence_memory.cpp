@@ -119,11 +119,7 @@ SequenceHandle SequenceMemory::find_prefix(const Sequence& sequence, int64_t& re
   if (!bytes) return handle;
   try {
     const SequenceHandle found = pool_->restore(*bytes, request.cache_identity);
-    const auto theirs = pool_->tokens(found);
-    const size_t most = std::min(theirs.size(), tokens.size());
-    const int64_t common =
-        std::mismatch(theirs.begin(), theirs.begin() + static_cast<std::ptrdiff_t>(most), tokens.begin()).first - theirs.begin();
-    if (pool_->truncate(found, common) <= length) {
+    if (pool_->truncate(found, common_length(pool_->tokens(found), tokens)) <= length) {
       pool_->free(found);
       return handle;
     }
