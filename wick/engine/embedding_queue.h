@@ -32,7 +32,8 @@ class EmbeddingQueue {
 
   // Takes a few short prompts, or one of any length, those of higher priority first.
   [[nodiscard]] Requests take(const KvPool& pool);
-  // Computes them in one batch and tells the results. Returns the seconds that the model took. Errors: the model's; nothing is told then.
+  // Computes them in one batch and pushes each result to its request's stream. Returns the seconds that the model took. Errors: the
+  // model's; no result has been pushed then.
   double compute(std::span<const std::shared_ptr<ActiveRequest>> requests, const LanguageModel& model, KvPool& pool,
                  const EngineOptions& options, const EngineInfo& info, EngineMetrics& metrics);
 

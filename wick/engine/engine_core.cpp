@@ -103,13 +103,13 @@ void EngineCore::take(std::shared_ptr<LanguageModel> model, bool is_same) {
                                [](const LoadedAdapter& left, const LoadedAdapter& right) { return left.name == right.name; });
   // Requests that wait know them by their places.
   if (!same) ::wick::fail(ErrorCode::invalid_argument, "{}: its adapters are not those of the model before it", model->info().name);
-  memory_.take(*model, info_, options_, std::max(SchedulerLimits{}.idle_rows, info_.step_rows), is_same);
+  memory_.take(*model, info_, options_, scheduler_.idle_rows(), is_same);
   ahead_.reset();
   model_ = std::move(model);
   adapters_.assign(names.begin(), names.end());
   const Runtime& runtime = model_->device().runtime();
   const bool is_shared = model_->placement() != nullptr && !model_->placement()->is_single();
-  // The host's own processor is never ahead of itself. A recurrent layer cannot take back a step that turns out to be behind the end.
+  // On the host nothing is asynchronous, so no step can be queued ahead. A recurrent layer cannot roll back a step past a sequence's end.
   may_go_ahead_ = options_.ahead && runtime.runs_kernels() && runtime.op_fallback() == nullptr && model_->cache_layout().states.empty() &&
                   !is_shared && model_->info().vocab_size <= kMaxSampledTokens;
   const ModelInfo& of = model_->info();

@@ -161,7 +161,7 @@ class EngineCore {
   uint64_t private_identities_ = 0;
   bool may_go_ahead_ = false;
   std::unique_ptr<DrawnStep> ahead_;  // whose tokens the host has not read; none where it knows all
-  bool ahead_was_prepared_ = true;    // step_was_prepared_ behind it
+  bool ahead_was_prepared_ = true;    // step_was_prepared_ of that step
   EngineClock::time_point last_collected_;
   EngineMetrics metrics_;
   std::atomic<int64_t> running_ = 0, waiting_ = 0;

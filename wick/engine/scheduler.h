@@ -63,6 +63,8 @@ class Scheduler {
   [[nodiscard]] const std::vector<std::unique_ptr<Sequence>>& running() const noexcept { return running_; }
   [[nodiscard]] const std::vector<std::unique_ptr<Sequence>>& waiting() const noexcept { return waiting_; }
   [[nodiscard]] int64_t free_slots() const noexcept;
+  // The most rows of a step.
+  [[nodiscard]] int64_t idle_rows() const noexcept { return limits_.idle_rows; }
   // Calls a function with each sequence, the running ones first.
   template <class Function>
   void for_each(Function function) const {

@@ -41,8 +41,7 @@ void synth_command(Console& console, const Arguments& arguments) {
   add_verbosity(flags, console);
   const std::string types = fmt::format(
       "Architectures: {}\nTypes: {}\nA block format applies to every matrix; the other names are the mixes of wick quantize. Weights are "
-      "random "
-      "codes and scales, not quantized random numbers. BitNet's embedding is f16.",
+      "random codes and scales, not quantized random numbers. BitNet's embedding is f16.",
       fmt::join(synthetic_architectures(), " "), fmt::join(synthetic_types(), " "));
   flags.notes(types);
   flags.examples({"wick synth --arch llama --shape 1b --type q4_k_m --out synthetic-1b.gguf",
