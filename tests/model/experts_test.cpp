@@ -41,6 +41,7 @@ TEST_F(RefusedExperts, AValueThatCannotBeNamesKeyAndValue) {
   expect_refused("dots1", "scoring_func", "tanh", {"scoring_func", "tanh", "sigmoid"});
   expect_refused("deepseek-v2", "topk_method", "coin", {"topk_method", "coin", "group_limited_greedy"});
   expect_refused("deepseek-v3", "scoring_func", "coin", {"scoring_func", "coin"});
+  expect_refused("phimoe", "num_experts_per_tok", 1, {"num_experts_per_tok = 1", "chooses 2 experts"});
   expect_refused("hunyuan-moe", "moe_topk", {2, 2, 1}, {"moe_topk = [2,2,1]"});
   expect_refused("minimax-m2", "attn_type_list", {1, 0, 1}, {"attn_type_list = [1,0,1]"});
   expect_refused("mixtral", "num_experts_per_tok", -1, {"num_experts_per_tok is the i64 -1"});

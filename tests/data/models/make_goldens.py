@@ -102,8 +102,9 @@ MODELS = {
     "deepseek-v3": ("DeepseekV3Config", dict(EVERY_HEAD, q_lora_rank=24, kv_lora_rank=16, qk_nope_head_dim=8, qk_rope_head_dim=4,
                                              v_head_dim=12, n_routed_experts=8, n_shared_experts=1, num_experts_per_tok=3, n_group=4,
                                              topk_group=2, moe_intermediate_size=24, first_k_dense_replace=1, routed_scaling_factor=2.5,
-                                             rope_parameters={"rope_type": "yarn", "factor": 4.0, "rope_theta": 10000.0, "mscale": 1.0,
-                                                              "mscale_all_dim": 1.0, "original_max_position_embeddings": 32})),
+                                             rms_norm_eps=0.001, rope_parameters={
+                                                 "rope_type": "yarn", "factor": 4.0, "rope_theta": 10000.0, "mscale": 1.0,
+                                                 "mscale_all_dim": 1.0, "original_max_position_embeddings": 32})),
     "falcon": ("FalconConfig", dict(FALCON, multi_query=True, parallel_attn=True, new_decoder_architecture=False, alibi=False, bias=False)),
     "falcon-40b": ("FalconConfig", dict(FALCON, num_kv_heads=2, new_decoder_architecture=True, parallel_attn=True, alibi=False, bias=False)),
     "starcoder": ("GPTBigCodeConfig", dict(n_embd=32, n_layer=3, n_head=4, n_positions=128, vocab_size=VOCAB, bos_token_id=1, eos_token_id=2)),
@@ -140,9 +141,9 @@ MODELS = {
     "llama-yarn-mscale": ("LlamaConfig", dict(SIZES, rope_parameters={"rope_type": "yarn", "factor": 4.0, "rope_theta": 10000.0, "mscale": 1.0,
                                                                       "mscale_all_dim": 0.5, "original_max_position_embeddings": 32})),
     "deepseek-v2-greedy": ("DeepseekV2Config", dict(EVERY_HEAD, q_lora_rank=24, kv_lora_rank=16, qk_nope_head_dim=8, qk_rope_head_dim=4,
-                                                    v_head_dim=12, n_routed_experts=6, n_shared_experts=1, num_experts_per_tok=2, n_group=3,
+                                                    v_head_dim=12, n_routed_experts=6, n_shared_experts=1, num_experts_per_tok=3, n_group=3,
                                                     topk_group=1, topk_method="greedy", moe_intermediate_size=24, first_k_dense_replace=1,
-                                                    attention_bias=True)),
+                                                    attention_bias=True, rms_norm_eps=0.001)),
     "bitnet-2b4t": ("BitNetConfig", SIZES),
     "lfm2": ("Lfm2Config", dict(SIZES, num_hidden_layers=4, layer_types=["conv", "full_attention", "conv", "conv"],
                                 block_auto_adjust_ff_dim=False)),
@@ -180,7 +181,7 @@ MODELS = {
         vocab_size_per_layer_input=VOCAB, use_double_wide_mlp=True, final_logit_softcapping=20.0,
         layer_types=["sliding_attention", "sliding_attention", "full_attention"] * 2)),
     "gemma4-experts": ("Gemma4TextConfig", dict(
-        SIZES, num_hidden_layers=3, head_dim=8, global_head_dim=12, num_global_key_value_heads=1, attention_k_eq_v=True, sliding_window=6,
+        SIZES, num_hidden_layers=3, head_dim=8, global_head_dim=8, num_global_key_value_heads=1, attention_k_eq_v=True, sliding_window=6,
         hidden_size_per_layer_input=0, enable_moe_block=True, num_experts=6, top_k_experts=2, moe_intermediate_size=20,
         layer_types=["sliding_attention", "full_attention", "full_attention"])),
     "nemotron-h": ("NemotronHConfig", dict(
@@ -201,7 +202,8 @@ MODELS = {
     "afmoe": ("AfmoeConfig", dict(SIZES, num_hidden_layers=5, head_dim=16, sliding_window=6, num_experts=6, num_experts_per_tok=2,
                                   moe_intermediate_size=20, route_scale=2.8, mup_enabled=True)),
     "glm4-moe-lite": ("Glm4MoeLiteConfig", dict(EVERY_HEAD, q_lora_rank=24, kv_lora_rank=16, qk_nope_head_dim=8, qk_rope_head_dim=4,
-                                                v_head_dim=12, n_routed_experts=6, num_experts_per_tok=2, moe_intermediate_size=24)),
+                                                v_head_dim=12, n_routed_experts=6, num_experts_per_tok=2, moe_intermediate_size=24,
+                                                rms_norm_eps=0.001)),
     "falcon-h1-factors": ("FalconH1Config", dict(
         SIZES, mamba_d_ssm=32, mamba_n_heads=4, mamba_d_head=8, mamba_d_state=6, mamba_n_groups=2, attention_in_multiplier=0.9,
         attention_out_multiplier=0.8, embedding_multiplier=3.0, key_multiplier=0.6, lm_head_multiplier=0.5, mlp_multipliers=[0.7, 1.3],
@@ -211,7 +213,7 @@ MODELS = {
         "high_freq_factor": 4.0})),
     "kimi-linear": ("KimiLinearConfig", dict(
         EVERY_HEAD, num_hidden_layers=4, kv_lora_rank=16, qk_nope_head_dim=8, qk_rope_head_dim=4, v_head_dim=12, num_local_experts=6,
-        num_experts_per_tok=2, moe_intermediate_size=20, linear_head_dim=8, linear_num_heads=4, n_group=3, topk_group=2,
+        num_experts_per_tok=2, moe_intermediate_size=20, linear_head_dim=8, linear_num_heads=4, n_group=3, topk_group=2, rms_norm_eps=0.001,
         layer_types=["linear_attention", "linear_attention", "full_attention", "linear_attention"])),
     # Not in transformers: a GLM 4.5 with its tensors.
     "bailing-moe2": ("Glm4MoeConfig", dict(SIZES, head_dim=8, use_qk_norm=True, n_routed_experts=8, n_shared_experts=1,

@@ -14,13 +14,11 @@ DecoderSpec describe_deepseek2(const ModelConfig& config) {
   ModelConfig own = config;
   own.drop_further_layers();
   const LatentAttentionSpec attention = own.latent_attention();
-  ExpertsSpec experts = own.experts(Routing::softmax, own.normalizes_experts(false));
-  // V2's way of choosing that does not look at groups, whatever their number.
+  const ExpertsSpec experts = own.experts(Routing::softmax, own.normalizes_experts(false));
   const std::string_view choice = own.keys.find_text("expert_choice").value_or("noaux_tc");
   if (choice != "greedy" && choice != "group_limited_greedy" && choice != "noaux_tc") {
     own.keys.fail_value("expert_choice", printable(choice), "this version knows greedy, group_limited_greedy and noaux_tc");
   }
-  if (choice == "greedy" && experts.routing == Routing::softmax) experts.groups = experts.groups_used = 1;
   const bool scores_scaled = own.keys.find_number("rope.scaling.yarn_log_multiplier").value_or(0) != 0;
   if (own.rope.scaling == RopeScaling::yarn && scores_scaled) own.rope.attention_factor = 1 / (1 + 0.1 * std::log(own.rope.factor));
   return own.decoder([&](int64_t layer) {
@@ -31,7 +29,7 @@ DecoderSpec describe_deepseek2(const ModelConfig& config) {
 
 constexpr KeyRule kDeepSeek2Keys[] = {
     {"expert_choice"},          {"leading_dense_block_count"}, {"nextn_predict_layers"},       {"attention.q_lora_rank"},
-    {"attention.kv_lora_rank"}, {"attention.key_length_mla"},  {"attention.value_length_mla"}, {"rope.scaling.yarn_log_multiplier"}};
+    {"attention.kv_lora_rank"}, {kLatentNormEpsilon}, {"attention.key_length_mla"},  {"attention.value_length_mla"}, {"rope.scaling.yarn_log_multiplier"}};
 constexpr std::string_view kDeepSeek2Classes[] = {"DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM", "Glm4MoeLiteForCausalLM"};
 constexpr ConfigRow kDeepSeek2OwnConfig[] = {
     {"rope_interleave", ConfigRow::Use::only_value, {}, 1},
@@ -44,6 +42,9 @@ constexpr ConfigRow kDeepSeek2OwnConfig[] = {
     {"topk_method", ConfigRow::Use::read, "expert_choice"},
     {"DeepseekV2ForCausalLM", ConfigRow::Use::of_class, "expert_gating_func", 1},
     {"DeepseekV3ForCausalLM", ConfigRow::Use::of_class, "expert_gating_func", 2},
+    {"DeepseekV2ForCausalLM", ConfigRow::Use::of_class, kLatentNormEpsilon, 1e-6},
+    {"DeepseekV3ForCausalLM", ConfigRow::Use::of_class, kLatentNormEpsilon, 1e-6},
+    {"Glm4MoeLiteForCausalLM", ConfigRow::Use::of_class, kLatentNormEpsilon, 1e-6},
     {"mlp_layer_types", ConfigRow::Use::harmless},  // the tensors tell
     {"Glm4MoeLiteForCausalLM", ConfigRow::Use::of_class, "expert_gating_func", 2},
 };

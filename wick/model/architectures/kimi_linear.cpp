@@ -36,6 +36,7 @@ constexpr KeyRule kKimiLinearKeys[] = {{"leading_dense_block_count"},
                                        {"nextn_predict_layers"},
                                        {"attention.q_lora_rank"},
                                        {"attention.kv_lora_rank"},
+                                       {kLatentNormEpsilon},
                                        {"attention.key_length_mla"},
                                        {"attention.value_length_mla"},
                                        {"kda.head_dim"},
@@ -66,6 +67,7 @@ constexpr ConfigRow kKimiLinearOwnConfig[] = {
     {"num_nextn_predict_layers", ConfigRow::Use::harmless},  // their layers are dropped
     {"KimiLinearForCausalLM", ConfigRow::Use::of_class, "expert_gating_func", 2},
     {"KimiLinearForCausalLM", ConfigRow::Use::of_class, "attention.layer_norm_rms_epsilon", 1e-5},
+    {"KimiLinearForCausalLM", ConfigRow::Use::of_class, kLatentNormEpsilon, 1e-6},
 };
 constexpr auto kKimiLinearConfig = joined(kKimiLinearOwnConfig, kLatentAttentionConfig, kRoutingConfig);
 constexpr TensorRow kKimiLinearOwnTensors[] = {

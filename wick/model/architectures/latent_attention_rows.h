@@ -1,9 +1,15 @@
 // Rows that architectures with latent attention (DeepSeek V2's) share.
 #pragma once
 
+#include <string_view>
+
 #include "wick/model/architectures/architecture.h"
 
 namespace wick {
+
+// Wick's own key: the definitions of these classes give the two norms of latent attention a number of their own, 1e-6, which no
+// configuration has. llama.cpp's files, which lack the key, use that of the other norms, as llama.cpp does.
+inline constexpr std::string_view kLatentNormEpsilon = "attention.latent_norm_rms_epsilon";
 
 inline constexpr ConfigRow kLatentAttentionConfig[] = {
     {"head_dim", ConfigRow::Use::harmless},

@@ -1,5 +1,7 @@
 // Phi 3.5 MoE: Llama's layers with layer norms, biases and experts (Abdin et al. 2024). llama.cpp's files leave the router's way of
 // weighting out, and are run by a plain softmax.
+#include <string>
+
 #include "wick/model/architectures/rows.h"
 
 namespace wick {
@@ -8,6 +10,9 @@ namespace {
 DecoderSpec describe_phimoe(const ModelConfig& config) {
   const bool sparse = config.keys.find_number("expert_sparse_mixer").value_or(0) != 0;
   const ExpertsSpec experts = config.experts(sparse ? Routing::sparse_mixer : Routing::softmax, !sparse);
+  if (sparse && experts.count > 0 && experts.used != 2) {
+    config.keys.fail_value("expert_used_count", std::to_string(experts.used), "this architecture's router chooses 2 experts");
+  }
   // llama.cpp's files name the epsilon of root mean squares, and are run by these, biases added.
   const bool layer_norms = config.keys.find_number("attention.layer_norm_epsilon").value_or(0) != 0;
   const NormKind norms = layer_norms ? NormKind::layer : NormKind::rms;

@@ -317,11 +317,12 @@ void ConfigTranslator::translate_global_heads() {
   const Json* types = find("layer_types");
   const uint64_t local = added("attention.key_length");
   uint64_t global = find("global_head_dim") != nullptr ? whole_number("global_head_dim", *find("global_head_dim")) : kGlobalHeadDim;
-  const Json* global_kv = find("num_global_key_value_heads");
+  const Json* shares_keys = find("attention_k_eq_v");
+  const Json* global_kv = shares_keys != nullptr && *shares_keys == true ? find("num_global_key_value_heads") : nullptr;
   // By the numbers of layers, in later configurations.
   if (const Json* own = find("per_layer_config"); own != nullptr) {
     if (!own->is_object()) refuse("per_layer_config", shown(*own), "an object is needed");
-    if (own->empty()) global = local;
+    global = local;
     for (const auto& [layer, values] : own->items()) {
       const bool known = values.is_object() && std::all_of(values.items().begin(), values.items().end(), [](const auto& entry) {
                            return entry.key() == "head_dim" || entry.key() == "num_key_value_heads";

@@ -377,7 +377,7 @@ LatentAttentionSpec ModelConfig::latent_attention() const {
   const double multiplier = keys.find_number("rope.scaling.yarn_log_multiplier").value_or(0);
   const double factor = rope.scaling == RopeScaling::yarn ? 1 + multiplier * std::log(rope.factor) : 1;
   spec.scale = static_cast<float>(factor * factor / std::sqrt(static_cast<double>(whole)));
-  spec.norm_epsilon = norm_epsilon;
+  spec.norm_epsilon = static_cast<float>(keys.positive_or("attention.latent_norm_rms_epsilon", norm_epsilon));
   return spec;
 }
 

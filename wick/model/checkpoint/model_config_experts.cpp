@@ -30,6 +30,8 @@ GateKind gate_of(const ModelConfig& config) {
 void read_groups(const KeyReader& keys, ExpertsSpec& spec) {
   // 0 in files that llama.cpp saves.
   if (keys.find_number("expert_group_count").value_or(0) <= 1) return;
+  // DeepSeek V2's way of choosing that does not look at groups, whatever their number.
+  if (spec.routing == Routing::softmax && keys.find_text("expert_choice") == "greedy") return;
   spec.groups = keys.size("expert_group_count");
   spec.groups_used = keys.size("expert_group_used_count");
   if (spec.count % spec.groups != 0) {
