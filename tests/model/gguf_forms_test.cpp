@@ -4,6 +4,8 @@
 #include <array>
 #include <cstring>
 #include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
 
 #include "model/golden_models.h"
 #include "model/precise_logits.h"
@@ -151,6 +153,83 @@ TEST_F(LlamaCppNames, Nemotron3IsNemotronHWithExperts) {
 TEST_F(LlamaCppNames, LayersBeforeThoseWithExpertsAreCounted) {
   EXPECT_EQ(write("glm4-moe-lite").find_uint("deepseek2.leading_dense_block_count"), 1U);
   expect_the_folders_logits();
+}
+
+TEST_F(LlamaCppNames, SparseAttentionHasItsIndexer) {
+  const GgufFile file = write("deepseek-v32");
+  EXPECT_EQ(file.get_string("general.architecture"), "deepseek32");
+  for (const auto& [name, number] : std::map<std::string, uint64_t>{{"context_length", 256},
+                                                                    {"attention.indexer.top_k", 128},
+                                                                    {"attention.indexer.head_count", 2},
+                                                                    {"attention.indexer.key_length", 64},
+                                                                    {"attention.head_count_kv", 1},
+                                                                    {"attention.key_length", 20},
+                                                                    {"attention.value_length", 16},
+                                                                    {"attention.key_length_mla", 12},
+                                                                    {"attention.value_length_mla", 12},
+                                                                    {"leading_dense_block_count", 1}}) {
+    EXPECT_EQ(file.find_uint("deepseek32." + name), number) << name;
+  }
+  for (const char* name : {"attn_q_b.weight", "attn_k.weight", "k_norm.weight", "k_norm.bias", "proj.weight"}) {
+    EXPECT_NE(file.find_tensor(std::string("blk.2.indexer.") + name), nullptr) << name;
+  }
+  EXPECT_NE(file.find_tensor("blk.2.attn_k_b.weight"), nullptr);
+  EXPECT_EQ(file.find("deepseek32.attention.indexer.types"), nullptr) << "each layer has one";
+  expect_the_folders_logits();
+}
+
+// A list of words, a text of letters, or numbers.
+TEST_F(LlamaCppNames, LayersThatShareAnIndexerAreListed) {
+  using Json = nlohmann::json;
+  const std::vector<Json> forms = {Json::object(),
+                                   {{"indexer_types", nullptr}, {"index_topk_pattern", "FSF"}},
+                                   {{"indexer_types", nullptr}, {"index_topk_freq", 2}, {"index_skip_topk_offset", 1}}};
+  for (const Json& form : forms) {
+    SCOPED_TRACE(form.dump());
+    const GgufFile file = write("glm-dsa", form);
+    EXPECT_EQ(file.get_string("general.architecture"), "glm-dsa");
+    const GgufValue* types = file.find("glm-dsa.attention.indexer.types");
+    ASSERT_NE(types, nullptr);
+    EXPECT_EQ(std::get<GgufArray>(types->value).to_vector<int32_t>(), (std::vector<int32_t>{1, 0, 1}));
+    EXPECT_EQ(file.find_tensor("blk.1.indexer.proj.weight"), nullptr);
+    expect_the_folders_logits();
+  }
+  for (const auto& [form, message] : std::map<std::string, std::string>{
+           {R"({"indexer_types": ["full", "shared"]})", "indexer_types = 2 layers: num_hidden_layers = 3"},
+           {R"({"indexer_types": ["shared", "full", "full"]})", "the first layer needs an indexer of its own"},
+           {R"({"indexer_types": ["full", "half", "full"]})", "indexer_types = \"half\""},
+           {R"({"indexer_types": 1.5})", "indexer_types = 1.5"},
+           {R"({"indexer_types": null, "index_topk_pattern": "FXS"})", "index_topk_pattern = \"X\""},
+           {R"({"indexer_types": null, "index_topk_freq": 0})", "index_topk_freq = 0"}}) {
+    const std::string text = message_of([&] { (void)write("glm-dsa", Json::parse(form)); });
+    EXPECT_NE(text.find(message), std::string::npos) << text;
+    EXPECT_EQ(text.find('\n'), std::string::npos) << text;
+  }
+}
+
+TEST_F(LlamaCppNames, AContextBeyondDenseAttentionIsRefusedByItsKey) {
+  for (const char* golden : {"deepseek-v32", "glm-dsa"}) {
+    const std::string architecture(write(golden).get_string("general.architecture"));
+    for (const auto& [file, key] : std::map<std::string, std::string>{
+             {"model", "config.json: index_topk"}, {"model.gguf", "metadata " + architecture + ".attention.indexer.top_k"}}) {
+      const auto model = load_language_model(Checkpoint::open(folder_.path() / file), Device::cpu());
+      EXPECT_EQ(model->info().context_length, 128);
+      (void)model->new_sequence(128);
+      const std::string text = message_of([&] { (void)model->new_sequence(129); });
+      EXPECT_NE(text.find("a context of 129 tokens"), std::string::npos) << text;
+      EXPECT_NE(text.find("1 to 128 (" + key + " = 128: the sparse attention"), std::string::npos) << text;
+      EXPECT_EQ(text.find('\n'), std::string::npos) << text;
+    }
+    // As many positions as the model was made for are attended to densely.
+    (void)write(golden, {{"index_topk", 256}});
+    const auto model = load_language_model(Checkpoint::open(folder_.path() / "model"), Device::cpu());
+    EXPECT_EQ(model->info().longest(), "256 (config.json: max_position_embeddings)");
+    (void)write(golden, {{"index_topk", 0}});
+    EXPECT_NE(message_of([&] {
+                (void)load_language_model(Checkpoint::open(folder_.path() / "model"), Device::cpu());
+              }).find("config.json: index_topk = 0: want 1 to"),
+              std::string::npos);
+  }
 }
 
 TEST_F(LlamaCppNames, ApertusActivationIsInTheMetadata) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "wick/base/fail.h"
+#include "wick/base/log.h"
 #include "wick/formats/printable.h"
 #include "wick/model/architectures/architecture.h"
 #include "wick/model/architectures/encoders.h"
@@ -162,7 +163,14 @@ DecoderModel::DecoderModel(DecoderSpec spec, WeightReader& weights, const LoadOp
            .pooling = read_pooling(checkpoint, checkpoint.get_string("general.architecture")),
            .headless = spec_.encoder || score_head_ || is_headless(checkpoint),
            .encoder = spec_.encoder,
-           .dynamic_rope = !spec_.ropes.empty() && spec_.ropes.front().dynamic};
+           .context_limit = spec_.context_limit};
+  if (!spec_.context_limit.empty()) {
+    log_warning("{}: the context ends at {} tokens: {}", checkpoint.name(), info_.context_length, spec_.context_limit);
+  } else if (!spec_.ropes.empty() && spec_.ropes.front().dynamic) {
+    info_.context_limit = "dynamic RoPE scaling begins behind that; it is not supported, because it changes keys that are in the cache";
+  } else if (const std::string key = info_.architecture + ".context_length"; !spec_.source && checkpoint.find(key) != nullptr) {
+    info_.context_limit = checkpoint.where(key);
+  }
   if (spec_.source) {
     info_.source_length = spec_.source->context_length;
     info_.target_length = spec_.context_length;

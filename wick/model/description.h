@@ -325,6 +325,7 @@ struct RelativeBiasSpec {
 struct DecoderSpec {
   int64_t hidden_size = 0;
   int64_t context_length = 0;
+  std::string context_limit = {};  // why it is less than the positions that the model was made for, for people; empty: it is not
   std::vector<LayerSpec> layers;
   std::vector<RopeConfig> ropes;
   RopeStyle rope_style = RopeStyle::half_split;  // of the weights' rows, as the checkpoint has them

@@ -13,9 +13,7 @@ std::vector<std::string_view> supported_architectures() {
 }
 
 std::string ModelInfo::longest() const {
-  if (!dynamic_rope) return std::to_string(context_length);
-  return fmt::format("{} (dynamic RoPE scaling begins behind that; it is not supported, because it changes keys that are in the cache)",
-                     context_length);
+  return context_limit.empty() ? std::to_string(context_length) : fmt::format("{} ({})", context_length, context_limit);
 }
 
 int64_t rows_at_once(const Device& device) {

@@ -40,9 +40,9 @@ struct ModelInfo {
   // Limits of an encoder–decoder: tokens of a source, and of a target; 0: the model is none. context_length is both together.
   int64_t source_length = 0, target_length = 0;
   std::vector<int32_t> target_start = {};  // the tokens that a target begins with
-  bool dynamic_rope = false;               // the file asks for other frequencies beyond context_length, which this version does not run
+  std::string context_limit = {};          // for people: the key that says context_length, or what begins behind it and is not supported
 
-  // The longest context for a message: its number, and why a longer one is refused where the file itself has a rule for it.
+  // The longest context for a message: its number, and context_limit.
   [[nodiscard]] std::string longest() const;
 };
 

@@ -30,6 +30,8 @@ MAMBA = dict(hidden_size=32, num_hidden_layers=3, vocab_size=VOCAB, bos_token_id
 FALCON = {key: value for key, value in SIZES.items() if key not in ("num_key_value_heads", "intermediate_size")}
 DELTA_RULE = dict(head_dim=16, linear_num_key_heads=2, linear_num_value_heads=6, linear_key_head_dim=12, linear_value_head_dim=8)
 DELTA_EXPERTS = dict(num_experts=6, num_experts_per_tok=2, moe_intermediate_size=24, shared_expert_intermediate_size=20)
+INDEXED = dict(q_lora_rank=24, kv_lora_rank=16, qk_nope_head_dim=8, qk_rope_head_dim=4, v_head_dim=12, moe_intermediate_size=24,
+               index_n_heads=2, index_head_dim=64, index_topk=128, max_position_embeddings=256, rms_norm_eps=0.001)
 MODELS = {
     "llama": ("LlamaConfig", dict(SIZES, head_dim=12, attention_bias=True, mlp_bias=True)),
     "llama-linear": ("LlamaConfig", dict(SIZES, rope_parameters={"rope_type": "linear", "factor": 4.0, "rope_theta": 10000.0})),
@@ -105,6 +107,13 @@ MODELS = {
                                              rms_norm_eps=0.001, rope_parameters={
                                                  "rope_type": "yarn", "factor": 4.0, "rope_theta": 10000.0, "mscale": 1.0,
                                                  "mscale_all_dim": 1.0, "original_max_position_embeddings": 32})),
+    # Sparse attention: all positions of these texts are within top_k.
+    "deepseek-v32": ("DeepseekV32Config", dict(
+        EVERY_HEAD | INDEXED, n_routed_experts=8, n_group=4, topk_group=2, n_shared_experts=1, num_experts_per_tok=3,
+        first_k_dense_replace=1, rope_parameters={"rope_type": "yarn", "factor": 4.0, "rope_theta": 10000.0, "mscale": 1.0,
+                                                  "mscale_all_dim": 1.0, "original_max_position_embeddings": 64})),
+    "glm-dsa": ("GlmMoeDsaConfig", dict(EVERY_HEAD | INDEXED, n_routed_experts=6, num_experts_per_tok=2, first_k_dense_replace=1,
+                                        indexer_types=["full", "shared", "full"])),
     "falcon": ("FalconConfig", dict(FALCON, multi_query=True, parallel_attn=True, new_decoder_architecture=False, alibi=False, bias=False)),
     "falcon-40b": ("FalconConfig", dict(FALCON, num_kv_heads=2, new_decoder_architecture=True, parallel_attn=True, alibi=False, bias=False)),
     "starcoder": ("GPTBigCodeConfig", dict(n_embd=32, n_layer=3, n_head=4, n_positions=128, vocab_size=VOCAB, bos_token_id=1, eos_token_id=2)),
@@ -291,6 +300,8 @@ PUBLISHED = {
         add=dict(first_k_dense_replace=1, mla_use_nope=True, moe_layer_freq=1, moe_router_activation_func="sigmoid", use_grouped_topk=True,
                  num_nextn_predict_layers=0, rope_theta=10000.0, rope_scaling=None,
                  linear_attn_config=dict(full_attn_layers=[3], kda_layers=[1, 2, 4], head_dim=12, num_heads=2, short_conv_kernel_size=3))),
+    "deepseek-v32": dict(drop=["mlp_layer_types", "layer_types"],
+                         add=dict(ep_size=1, moe_layer_freq=1, num_nextn_predict_layers=0, scoring_func="sigmoid", topk_method="noaux_tc")),
     "gpt2-published": dict(strip="transformer."),
     "bloom-published": dict(strip="transformer."),
     "qwen3-published": dict(strip="model."),

@@ -52,6 +52,8 @@
   ROW(kBailingMoe2) \
   ROW(kHunYuanDense) \
   ROW(kDeepSeek2) \
+  ROW(kDeepSeek32) \
+  ROW(kGlmDsa) \
   ROW(kLlama4) \
   ROW(kMistral3) \
   ROW(kFalcon) \

@@ -48,6 +48,10 @@ void complete_heads(TranslatedConfig& config, const std::string& path) {
       std::erase_if(config.metadata, [&](const auto& entry) { return entry.first == key; });
       if (length > 0) config.metadata.emplace_back(key, GgufValue{length});
     }
+    // One key and value for all heads, where the layers do not differ in it.
+    for (auto& [key, value] : config.metadata) {
+      if (key == prefix + "attention.head_count_kv" && as_uint(value)) value = GgufValue{uint64_t{1}};
+    }
     for (const auto& [name, from] : {std::pair{"attention.key_length_mla", "attention.key_length"},
                                      std::pair{"attention.value_length_mla", "attention.value_length"}}) {
       config.origins.emplace(prefix + name, config.origins[prefix + from]);

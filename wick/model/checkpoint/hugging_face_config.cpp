@@ -72,6 +72,7 @@ TranslatedConfig ConfigTranslator::translate() {
   translate_decoder_start();
   translate_rope();
   translate_dual_chunks();
+  translate_indexers();
   if (result_.architecture->recurrent) {
     translate_layer_kinds();
     translate_state_sizes();

@@ -95,6 +95,41 @@ void ConfigTranslator::translate_dual_chunks() {
   add("context_length", std::string(name) + ".chunk_size", {within});
 }
 
+// Which layers of sparse attention have an indexer, where others take the choice of the one before them (GLM 5.2): a list of words, a text
+// of letters, or a number n: each n-th behind the first ones, which all have one.
+void ConfigTranslator::translate_indexers() {
+  if (!has_own_row("indexer_types")) return;
+  const char* name = "index_topk_freq";
+  for (const char* each : {"index_topk_pattern", "indexer_types"}) {
+    if (find(each) != nullptr) name = each;
+  }
+  const Json* value = find(name);
+  if (value == nullptr) return;
+  std::vector<bool> full;
+  if (value->is_number()) {
+    const uint64_t period = whole_number(name, *value);
+    const Json* first = find("index_skip_topk_offset");
+    const uint64_t before = first == nullptr ? 2 : whole_number("index_skip_topk_offset", *first);
+    for (uint64_t layer = 0; layer < layer_count(); ++layer) full.push_back(layer < before || (layer + 1 - before) % period == 0);
+  } else {
+    Json words = *value;
+    if (value->is_string()) words = Json::array();
+    if (value->is_string()) {
+      for (const char letter : value->get_ref<const std::string&>()) words.push_back(std::string(1, letter));
+    }
+    if (!words.is_array()) refuse(name, shown(*value), "a list is needed");
+    for (const Json& word : words) {
+      full.push_back(word == "full" || word == "F");
+      if (!full.back() && word != "shared" && word != "S") refuse(name, shown(word), "this version knows full and shared, or F and S");
+    }
+    if (full.size() != layer_count()) {
+      refuse(name, fmt::format("{} layers", full.size()), fmt::format("num_hidden_layers = {}", layer_count()));
+    }
+    if (!full.empty() && !full.front()) refuse(name, shown(words.front()), "the first layer needs an indexer of its own");
+  }
+  add_flags("attention.indexer.types", name, full);
+}
+
 // Where the configuration of an encoder–decoder does not say what a target begins with, it is BOS, as in transformers.
 void ConfigTranslator::translate_decoder_start() {
   constexpr const char* kStart = "decoder_start_token_id";

@@ -116,6 +116,7 @@ class ConfigTranslator {
   // --- hugging_face_layers.cpp ---
   void translate_layer_flags(const ConfigRow& row, const Json& value);
   void translate_dual_chunks();
+  void translate_indexers();
   void translate_decoder_start();
   // Kinds of all layers, and the key that says them; no kinds where no key of that form does.
   struct LayerKinds {

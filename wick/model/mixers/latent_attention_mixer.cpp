@@ -38,6 +38,8 @@ class LatentAttentionMixer final : public Mixer {
   ScaledMatrix query_, query_up_, rows_, output_;  // query_: attn_q or attn_q_a
   ScaledMatrix keys_, values_;                     // of each head
   std::string joint_name_;                         // of the weight that holds both, where it is one
+  // Of an indexer's weights, where there is one: nothing is computed with them, but what they would multiply is known.
+  std::string index_query_name_, index_key_name_, index_weight_name_;
   std::optional<Tensor> query_bias_, rows_bias_, output_bias_;
   std::optional<Tensor> query_norm_;
   Tensor row_norm_;
@@ -62,6 +64,11 @@ LatentAttentionMixer::LatentAttentionMixer(const LatentAttentionSpec& spec, Weig
   read_heads(weights, prefix);
   output_ = weights.matrix(prefix + "attn_output", place.hidden_size, spec.heads * spec.value_dim);
   output_bias_ = weights.find_vector(prefix + "attn_output.bias", place.hidden_size);
+  if (weights.has(prefix + "indexer.proj.weight")) {
+    index_query_name_ = prefix + "indexer.attn_q_b.weight";
+    index_key_name_ = prefix + "indexer.attn_k.weight";
+    index_weight_name_ = prefix + "indexer.proj.weight";
+  }
   std::vector<int32_t> numbers(static_cast<size_t>(spec.heads));
   std::iota(numbers.begin(), numbers.end(), 0);
   heads_ = Tensor::from_vector(numbers, {1, spec.heads}, weights.device());
@@ -89,12 +96,12 @@ Tensor LatentAttentionMixer::queries(const Tensor& normed, const MixerContext& c
   const Shape by_heads{normed.dim(0), spec_.heads, spec_.key_dim + spec_.rope_dim};
   if (!query_norm_) return first.reshape(by_heads);
   const Tensor narrow = rms_norm(first, *query_norm_, RmsNormParams{spec_.norm_epsilon, deterministic_});
-  context.show_input({query_up_.name}, narrow);
+  context.show_input({query_up_.name, index_query_name_}, narrow);
   return query_up_.scaled(linear(narrow, query_up_.weight, context.linear)).reshape(by_heads);
 }
 
 Tensor LatentAttentionMixer::forward(const Tensor& normed, const MixerContext& context) const {
-  context.show_input({query_.name, rows_.name}, normed);
+  context.show_input({query_.name, rows_.name, index_key_name_, index_weight_name_}, normed);
   const int64_t tokens = normed.dim(0);
   const Tensor both = queries(normed, context);
   const Tensor latent_query = by_head(both.narrow(2, 0, spec_.key_dim).contiguous(), keys_, context);
