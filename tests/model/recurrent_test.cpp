@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <map>
 #include <random>
 #include <set>
@@ -285,13 +286,35 @@ TEST_F(RefusedRecurrent, LayersOfWrongKindsAndNumbers) {
   expect_parts(message("lfm2", {{"layer_types", {"conv", "full_attention", "wave", "conv"}}}), {"layer_types", "wave"});
   expect_parts(message("lfm2", {{"layer_types", nullptr}, {"full_attn_idxs", {1, 4}}}), {"full_attn_idxs", "[1,4]"});
   expect_parts(message("nemotron-h", {{"layers_block_type", {"mamba", "wave", "mlp", "mamba", "mlp"}}}), {"layers_block_type", "wave"});
+  expect_parts(message("nemotron-h", {{"layers_block_type", nlohmann::json::array({"mamba"})}}),
+               {"layers_block_type = 1: the last layer", "is number 4"});
+  expect_parts(message("nemotron-h", {{"layers_block_type", nullptr}, {"hybrid_override_pattern", "M"}}),
+               {"hybrid_override_pattern = 1: the last layer", "is number 4"});
+  expect_parts(message("nemotron-h", {{"layers_block_type", nullptr}, {"hybrid_override_pattern", 7}}), {"hybrid_override_pattern = 7"});
+  expect_parts(message("jamba", {{"layers_block_type", nullptr}, {"attn_layer_offset", 9}}),
+               {"attn_layer_offset = 9", "attn_layer_period"});
+  expect_parts(message("mamba2", {{"num_hidden_layers", 4}}), {"num_hidden_layers = 4: the last layer", "is number 2"});
+  expect_parts(message("mamba2", "mamba2.block_count", 2), {"mamba2.block_count = 2: the last layer", "'blk.2."});
 }
 
 TEST_F(RefusedRecurrent, SizesThatDoNotFit) {
   expect_parts(message("lfm2", {{"conv_L_cache", 1}}), {"conv_L_cache", "= 1", "at least 2"});
-  expect_parts(message("lfm2", {{"conv_L_cache", 5}}), {"conv.conv.weight", "shape"});
+  expect_parts(message("lfm2", {{"conv_L_cache", 5}}), {"conv_L_cache = 5", "conv.conv.weight", "shape [32, 3]"});
   expect_parts(message("mamba2", {{"n_groups", 3}}), {"n_groups", "= 3", "8 heads"});
-  expect_parts(message("mamba2", {{"state_size", 7}}), {"in_proj.weight", "shape"});
+  expect_parts(message("mamba2", {{"state_size", 7}}), {"state_size = 7", "n_groups = 1", "conv1d.weight", "shape [76, 4]"});
+  expect_parts(message("mamba2", {{"conv_kernel", 5}}), {"conv_kernel = 5", "conv1d.weight", "shape [76, 4]"});
+  expect_parts(message("mamba2", {{"num_heads", 4}, {"expand", 1}}), {"num_heads = 4", "dt_bias", "shape [8]"});
+  expect_parts(message("mamba2", {{"head_dim", 4}, {"expand", 1}}), {"head_dim = 4", "out_proj.weight", "shape [32, 64]"});
+  expect_parts(message("mamba2", {{"head_dim", 0}}), {"head_dim = 0", "from 1"});
+  expect_parts(message("mamba2", {{"expand", 3}}), {"expand = 3", "96", "num_heads · head_dim is 64"});
+  expect_parts(message("granite-hybrid", {{"mamba_expand", 3}}), {"mamba_expand = 3", "96", "mamba_n_heads · mamba_d_head is 64"});
+  expect_parts(message("falcon-h1", {{"mamba_d_ssm", 64}}), {"mamba_d_ssm = 64", "mamba_n_heads · mamba_d_head is 32"});
+  expect_parts(message("nemotron-h", {{"ssm_state_size", 7}}), {"ssm_state_size = 7", "n_groups = 2", "conv1d.weight"});
+  expect_parts(message("mamba", {{"state_size", 7}}), {"state_size = 7", "A_log", "shape [64, 5]"});
+  expect_parts(message("mamba", {{"time_step_rank", 4}}), {"time_step_rank = 4", "dt_proj.weight", "shape [64, 3]"});
+  expect_parts(message("jamba", {{"mamba_expand", 3}}), {"mamba_expand = 3", "out_proj.weight", "shape [32, 64]"});
+  expect_parts(message("mamba2", "mamba2.ssm.state_size", 7), {"mamba2.ssm.state_size = 7", "blk.0.ssm_conv1d.weight"});
+  expect_parts(message("jamba", "jamba.ssm.inner_size", 96), {"jamba.ssm.inner_size = 96", "blk.0.ssm_out.weight", "shape [32, 64]"});
   expect_parts(message("mamba2", {{"time_step_limit", {0.1, 0.5}}}), {"time_step_limit", "[0.1,0.5]"});
   expect_parts(message("falcon-h1", {{"ssm_multipliers", {0.5, 2}}}), {"ssm_multipliers", "[0.5,2]", "5 numbers"});
   expect_parts(message("falcon-h1", {{"tie_word_embeddings", true}, {"lm_head_multiplier", 0.5}}), {"tie_word_embeddings", "multipliers"});
@@ -299,22 +322,31 @@ TEST_F(RefusedRecurrent, SizesThatDoNotFit) {
   expect_parts(message("mamba2", "mamba2.ssm.conv_kernel", 1), {"mamba2.ssm.conv_kernel", "= 1"});
   expect_parts(message("lfm2", "lfm2.shortconv.l_cache", 0), {"lfm2.shortconv.l_cache", "0"});
   expect_parts(message("qwen3next", {{"linear_num_key_heads", 4}}), {"linear_num_key_heads", "= 4", "6 value heads"});
+  expect_parts(message("qwen3next", {{"linear_num_key_heads", 3}}),
+               {"linear_key_head_dim = 12", "linear_num_key_heads = 3", "conv1d.weight"});
+  expect_parts(message("qwen3next", {{"linear_num_value_heads", 12}}), {"linear_num_value_heads = 12", "dt_bias", "shape [6]"});
+  expect_parts(message("qwen3next", {{"linear_value_head_dim", 9}}), {"linear_value_head_dim = 9", "norm.weight", "shape [8]"});
+  expect_parts(message("qwen35", {{"linear_conv_kernel_dim", 5}}), {"linear_conv_kernel_dim = 5", "conv1d.weight"});
   expect_parts(message("qwen35", {{"linear_conv_kernel_dim", 1}}), {"linear_conv_kernel_dim", "= 1", "at least 2"});
   expect_parts(message("kimi-linear", {{"linear_conv_kernel_dim", 1}}), {"linear_conv_kernel_dim", "= 1", "at least 2"});
-  expect_parts(message("kimi-linear", {{"linear_head_dim", 6}}), {"self_attn.", "shape"});
+  expect_parts(message("kimi-linear", {{"linear_head_dim", 6}}), {"linear_head_dim = 6", "o_norm.weight", "shape [8]"});
+  expect_parts(message("kimi-linear", {{"linear_num_heads", 3}}), {"linear_num_heads = 3", "b_proj.weight", "shape [4, 32]"});
   expect_parts(message("kimi-linear", {{"v_head_dim", 10}}), {"kv_b_proj.weight", "[80, 16]", "4 heads"});
   expect_parts(message("kimi-linear", {{"layer_types", {"linear_attention"}}}), {"layer_types", "1 layers"});
   expect_parts(message("kimi-linear-published", {{"linear_attn_config", {{"full_attn_layers", {0}}}}}),
                {"linear_attn_config.full_attn_layers", "[0]", "from 1"});
+  expect_parts(message("kimi-linear-published", {{"linear_attn_config", {{"full_attn_layers", {3}}, {"kda_layers", {1, 2}}}}}),
+               {"linear_attn_config.kda_layers = [1,2]", "[1,2,4]"});
   expect_parts(message("kimi-linear", "kimi-linear.kda.head_dim", 0), {"kimi-linear.kda.head_dim", "0"});
   expect_parts(message("rwkv7", {{"head_dim", 5}}), {"head_dim", "= 5", "embedding_length 128"});
-  expect_parts(message("rwkv7", {{"decay_low_rank_dim", 9}}), {"w_lora.lora.0.weight", "shape"});
+  expect_parts(message("rwkv7", {{"decay_low_rank_dim", 9}}), {"decay_low_rank_dim = 9", "w_lora.lora.0.weight", "shape [8, 128]"});
   expect_parts(message("rwkv7", {{"attn", {{"layers", {1}}}}}), {"attn", "does not know"});
   expect_parts(message("rwkv7", "rwkv7.wkv.head_size", 0), {"rwkv7.wkv.head_size", "0"});
   expect_parts(message("recurrent-gemma", {{"lru_width", 30}}), {"lru_width", "= 30", "4 heads"});
-  expect_parts(message("recurrent-gemma", {{"lru_width", 64}}), {"linear_x.weight", "shape"});
+  expect_parts(message("recurrent-gemma", {{"lru_width", 64}}), {"lru_width = 64", "linear_out.weight", "shape [48, 32]"});
+  expect_parts(message("recurrent-gemma", {{"attention_window_size", 0}}), {"attention_window_size = 0", "at least 1"});
   expect_parts(message("recurrent-gemma", {{"conv1d_width", 1}}), {"conv1d_width", "= 1", "at least 2"});
-  expect_parts(message("recurrent-gemma", {{"conv1d_width", 5}}), {"conv_1d.weight", "shape"});
+  expect_parts(message("recurrent-gemma", {{"conv1d_width", 5}}), {"conv1d_width = 5", "conv_1d.weight", "shape"});
   expect_parts(message("recurrent-gemma", {{"intermediate_size", 49}}), {"intermediate_size", "= 49", "even"});
   expect_parts(message("recurrent-gemma", {{"block_types", {"recurrent", "wave"}}}), {"block_types", "wave"});
   expect_parts(message("recurrent-gemma", {{"block_types", nlohmann::json::array()}}), {"block_types", "[]", "a kind of layer"});
@@ -328,6 +360,30 @@ TEST_F(RefusedRecurrent, SizesThatDoNotFit) {
   expect_parts(message("minimax-01-published", {{"postnorm", false}}), {"postnorm", "false"});
   expect_parts(message("mamba", {{"expand", 1.3}}), {"expand", "41.6", "whole number"});
   expect_parts(message("mamba", "mamba.ssm.conv_kernel", 1), {"mamba.ssm.conv_kernel", "= 1"});
+}
+
+TEST_F(RefusedRecurrent, StatesThatWouldGrow) {
+  for (const char* golden : {"mamba", "mamba2", "qwen3next", "kimi-linear"}) {
+    const std::filesystem::path path = folder_.path() / golden;
+    GoldenModel::read(golden).write(path);
+    write_gguf(Checkpoint::open(path), path / "good.gguf");
+    const GgufFile good = GgufFile::open(path / "good.gguf");
+    GgufWriter writer;
+    for (const auto& [name, held] : good.metadata()) writer.add(name, held);
+    std::vector<std::byte> changed;
+    for (const GgufTensor& tensor : good.tensors()) {
+      const bool is_decay = tensor.name == "blk.1.ssm_a";
+      if (is_decay) {
+        changed.assign(tensor.data.begin(), tensor.data.end());
+        const float growing = 0.25F;
+        std::memcpy(changed.data() + 2 * sizeof(float), &growing, sizeof(float));
+      }
+      writer.add_tensor(tensor.name, tensor.dtype, tensor.shape, is_decay ? std::span<const std::byte>(changed) : tensor.data);
+    }
+    ASSERT_FALSE(changed.empty()) << golden;
+    writer.write(path / "bad.gguf");
+    expect_parts(load(path / "bad.gguf"), {"bad.gguf", "'blk.1.ssm_a' has 0.25 as number 2", "at most 0"});
+  }
 }
 
 // transformers saves what it computes of the number of heads and of the layer.

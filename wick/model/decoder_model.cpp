@@ -14,6 +14,7 @@
 #include "wick/model/architectures/encoders.h"
 #include "wick/model/checkpoint/hugging_face.h"
 #include "wick/model/checkpoint/model_config.h"
+#include "wick/model/checkpoint/state_sizes.h"
 #include "wick/model/memory_fit.h"
 #include "wick/tensor/ops/linear.h"
 
@@ -70,6 +71,9 @@ DecoderSpec describe(const Checkpoint& checkpoint) {
 
 std::unique_ptr<DecoderModel> DecoderModel::load(const Checkpoint& checkpoint, const Device& device, const LoadOptions& options) {
   DecoderSpec spec = describe(checkpoint);
+  if (const Architecture& architecture = architecture_of(checkpoint); architecture.recurrent) {
+    check_state_sizes(KeyReader(checkpoint, architecture.name), spec);
+  }
   WeightReader weights(checkpoint, device, options);
   weights.set_scaled_feed_forward(architecture_of(checkpoint).scaled_feed_forward);
   const std::optional<size_t> free = free_memory(device);  // NOLINT(clang-analyzer-deadcode.DeadStores): read after the exception

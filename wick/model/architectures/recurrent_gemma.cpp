@@ -21,6 +21,7 @@ DecoderSpec describe_recurrent_gemma(const ModelConfig& config) {
     keys.fail_value("ssm.inner_size", std::to_string(unit.inner), fmt::format("want a multiple of the {} heads", unit.heads));
   }
   if (unit.kernel < 2) keys.fail_value("ssm.conv_kernel", std::to_string(unit.kernel), "want at least 2 positions");
+  if (config.window < 1) keys.fail_value("attention.sliding_window", std::to_string(config.window), "want at least 1 position");
   DecoderSpec spec = config.decoder([&](int64_t layer) {
     const PartSpec mixer = config.attends(layer) ? PartSpec{config.attention(layer)} : PartSpec{unit};
     return LayerSpec{

@@ -158,7 +158,8 @@ ConfigTranslator::LayerKinds ConfigTranslator::kinds_by_words() const {
   for (const char* key : {"layer_types", "layers_block_type"}) {
     if (const Json* types = find(key); types != nullptr && kinds.kinds.empty()) add_list(key, *types);
   }
-  if (const Json* pattern = find("hybrid_override_pattern"); kinds.kinds.empty() && pattern != nullptr && pattern->is_string()) {
+  if (const Json* pattern = find("hybrid_override_pattern"); kinds.kinds.empty() && pattern != nullptr) {
+    if (!pattern->is_string()) refuse("hybrid_override_pattern", shown(*pattern), "a text with a letter for each layer is needed");
     for (const char letter : pattern->get_ref<const std::string&>())
       add_kind(kinds, "hybrid_override_pattern", *pattern, std::string_view(&letter, 1));
   }
@@ -189,8 +190,18 @@ ConfigTranslator::LayerKinds ConfigTranslator::kinds_by_numbers() const {
     if (const Json* full = find(key)) return marked(key, *full, 0, "");
   }
   // Kimi's, which count layers from 1.
-  if (const Json* linear = find("linear_attn_config"); linear != nullptr && linear->is_object())
-    return marked("linear_attn_config.full_attn_layers", linear->value("full_attn_layers", Json()), 1, ", from 1 on,");
+  if (const Json* linear = find("linear_attn_config"); linear != nullptr && linear->is_object()) {
+    LayerKinds kinds = marked("linear_attn_config.full_attn_layers", linear->value("full_attn_layers", Json()), 1, ", from 1 on,");
+    Json others = Json::array();
+    for (size_t layer = 0; layer < kinds.kinds.size(); ++layer) {
+      if (kinds.kinds[layer] == LayerKind::recurrent) others.push_back(layer + 1);
+    }
+    const auto said = linear->find("kda_layers");
+    if (said != linear->end() && *said != others) {
+      refuse("linear_attn_config.kda_layers", shown(*said), fmt::format("the layers that full_attn_layers has not are {}", shown(others)));
+    }
+    return kinds;
+  }
   LayerKinds kinds;
   if (const Json* types = find("attn_type_list"); types != nullptr && has_own_row("attn_type_list")) {
     kinds.origin = "attn_type_list";
@@ -209,7 +220,10 @@ ConfigTranslator::LayerKinds ConfigTranslator::kinds_by_period() const {
   LayerKinds kinds{.origin = "attn_layer_period"};
   const uint64_t each = whole_number(kinds.origin, *period);
   const Json* first = find("attn_layer_offset");
-  const uint64_t offset = first != nullptr && first->is_number_unsigned() ? first->get<uint64_t>() : 0;
+  if (first != nullptr && (!first->is_number_unsigned() || first->get<uint64_t>() >= each)) {
+    refuse("attn_layer_offset", shown(*first), fmt::format("a whole number below attn_layer_period = {} is needed", each));
+  }
+  const uint64_t offset = first == nullptr ? 0 : first->get<uint64_t>();
   for (uint64_t layer = 0; layer < layer_count(); ++layer) {
     kinds.kinds.push_back(layer % each == offset ? LayerKind::attention : LayerKind::recurrent);
   }
@@ -304,9 +318,36 @@ void ConfigTranslator::translate_state_sizes() {
     add("feed_forward_length", result_.origins[canonical_key("expert_shared_feed_forward_length")], {shared});
   }
   const uint64_t heads = added("ssm.time_step_rank"), head_dim = added("ssm.head_dim");
-  if (heads > 0 && head_dim > 0 && heads < kSizeLimit && head_dim < kSizeLimit)
+  if (has("ssm.head_dim") && (head_dim == 0 || head_dim >= kSizeLimit)) {
+    const std::string& origin = result_.origins[canonical_key("ssm.head_dim")];
+    const Json* said = find(origin.c_str());
+    refuse(origin, said == nullptr ? "nothing" : shown(*said), fmt::format("a whole number from 1 to {} is needed", kSizeLimit - 1));
+  }
+  if (heads > 0 && head_dim > 0 && heads < kSizeLimit) {
     add("ssm.inner_size", result_.origins[canonical_key("ssm.head_dim")], {heads * head_dim});
+    check_inner_size(heads * head_dim);
+  }
   std::erase_if(result_.metadata, [&](const auto& entry) { return entry.first == canonical_key("ssm.head_dim"); });
+}
+
+// Mamba 2's inner size, where a configuration gives it once more: as it is, or as a multiple of the hidden size. Nemotron-H's multiple is
+// of no layer.
+void ConfigTranslator::check_inner_size(uint64_t inner) const {
+  if (has_own_row("mamba_num_heads")) return;
+  const auto origin = [&](const char* canonical) { return result_.origins.find(canonical_key(canonical))->second; };
+  const std::string heads = fmt::format("{} · {} is {}", origin("ssm.time_step_rank"), origin("ssm.head_dim"), inner);
+  const auto whole = static_cast<double>(inner);
+  if (const Json* said = find("mamba_d_ssm")) {
+    if (number_of(*said) != whole) refuse("mamba_d_ssm", shown(*said), heads);
+    return;
+  }
+  const char* const name = has_own_row("mamba_expand") ? "mamba_expand" : "expand";
+  const Json* expand = has_own_row(name) ? find(name) : nullptr;
+  if (expand == nullptr) return;
+  const double multiple = number_of(*expand).value_or(0) * static_cast<double>(added("embedding_length"));
+  if (multiple != whole) {
+    refuse(name, shown(*expand), fmt::format("times hidden_size it is {}, and {}", multiple, heads));
+  }
 }
 
 // Mamba's sizes, which configurations give as multiples and parts of the hidden size.

@@ -132,6 +132,7 @@ class ConfigTranslator {
   void translate_layer_kinds();
   void add_recurrent_layers(const std::string& origin, const std::vector<LayerKind>& kinds);
   void translate_state_sizes();
+  void check_inner_size(uint64_t inner) const;
   void translate_selective_scan(const std::string& key);
   void translate_adjusted_width();
   void translate_windows();
