@@ -242,6 +242,32 @@ TEST_F(LlamaCppNames, ApertusActivationIsInTheMetadata) {
   expect_the_folders_logits();
 }
 
+TEST_F(LlamaCppNames, LightningAttentionHasItsNormAndOneFactor) {
+  const GgufFile file = write("minimax-01");
+  EXPECT_NE(file.find_tensor("blk.0.attn_norm_2.weight"), nullptr);
+  EXPECT_EQ(file.find_uint("minimax-01.attention.head_count_kv"), 2U);
+  EXPECT_EQ(file.find("minimax-01.residual_scale"), nullptr) << "its parts have factors of their own";
+  expect_the_folders_logits();
+  const GgufFile same =
+      write("minimax-01", {{"full_attn_alpha_factor", 2.5}, {"linear_attn_alpha_factor", 2.5}, {"mlp_alpha_factor", 2.5}});
+  EXPECT_EQ(same.find_float("minimax-01.residual_scale"), 2.5);
+  expect_the_folders_logits();
+}
+
+TEST_F(LlamaCppNames, PairsOfADeltaRulesAttentionAreSharedOutAmongTheAxes) {
+  const GgufFile file = write("qwen35");
+  const GgufValue* sections = file.find("qwen35.rope.dimension_sections");
+  ASSERT_NE(sections, nullptr);
+  EXPECT_EQ(std::get<GgufArray>(sections->value).to_vector<int64_t>(), (std::vector<int64_t>{1, 1, 0, 0}));
+  expect_the_folders_logits();
+}
+
+TEST_F(LlamaCppNames, InputsOfLayersHaveARowForEachToken) {
+  const GgufFile file = write("gemma3n");
+  EXPECT_EQ(file.find_tensor("per_layer_token_embd.weight")->shape[0], file.find_tensor("token_embd.weight")->shape[0]);
+  expect_the_folders_logits();
+}
+
 TEST_F(LlamaCppNames, EncodersHaveTheNumberOfTokenTypes) {
   const auto bert = shared_data("data/hf-tiny/bert");
   if (!bert) GTEST_SKIP() << kSharedDataMissing;

@@ -110,6 +110,7 @@ class GgufConversion {
   void add_metadata();
   void add_value(std::string_view name, const GgufValue& value);
   void add_wanted();
+  void add_wanted_key(const WantedKey& wanted);
   void add_sampling(std::string_view key, const GgufValue& value);
   [[nodiscard]] bool is_usual(std::string_view name, const GgufValue& value) const;
   // 0 where there is no such tensor.
@@ -119,6 +120,7 @@ class GgufConversion {
   }
   void add_frequencies();
   void add_layer_numbers();
+  void add_layer_inputs(const CheckpointTensor& tensor, DType dtype);
   void add_tensor(const CheckpointTensor& tensor, const std::string& name);
   [[nodiscard]] bool is_rotated(std::string_view name) const {
     return name.ends_with(".attn_q.weight") || name.ends_with(".attn_k.weight") || name.ends_with(".attn_q.bias") ||
@@ -186,11 +188,7 @@ void GgufConversion::add_value(std::string_view name, const GgufValue& value) {
 // What llama.cpp wants of an architecture and a folder does not say.
 void GgufConversion::add_wanted() {
   const std::string prefix = std::string(architecture_.name) + ".";
-  const auto add = [&](const char* name, const char* source) {
-    const GgufValue* value = checkpoint_.find(prefix + source);
-    if (value != nullptr && checkpoint_.find(prefix + name) == nullptr) add_value(name, *value);
-  };
-  if (checkpoint_.find(prefix + "expert_count") != nullptr) add("expert_feed_forward_length", "feed_forward_length");
+  if (checkpoint_.find(prefix + "expert_count") != nullptr) add_wanted_key({"expert_feed_forward_length", {"feed_forward_length"}});
   // The first layers without experts, which the tensors tell Wick.
   const auto knows = [&](std::string_view name) {
     return std::any_of(architecture_.keys.begin(), architecture_.keys.end(), [&](const KeyRule& rule) { return rule.name == name; });
@@ -220,8 +218,24 @@ void GgufConversion::add_wanted() {
     }
     writer_.add_uint(written_prefix_ + "attention.head_count", 0);
   }
-  if (architecture_.name == "phimoe") add("attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon");
-  if (architecture_.name.starts_with("nemotron_h")) add("attention.layer_norm_epsilon", "attention.layer_norm_rms_epsilon");
+  for (const WantedKey& wanted : architecture_.wanted) add_wanted_key(wanted);
+  if (architecture_.wants_sections && checkpoint_.find(prefix + "rope.dimension_sections") == nullptr) {
+    const auto pairs = static_cast<int32_t>(config_.rope.dims / 2);
+    writer_.add_array<int32_t>(written_prefix_ + "rope.dimension_sections",
+                               std::array<int32_t, 4>{(pairs + 2) / 3, (pairs + 1) / 3, pairs / 3, 0});
+  }
+}
+
+void GgufConversion::add_wanted_key(const WantedKey& wanted) {
+  const std::string prefix = std::string(architecture_.name) + ".";
+  const GgufValue* common = nullptr;
+  for (const std::string_view source : wanted.sources) {
+    if (source.empty()) continue;
+    const GgufValue* value = checkpoint_.find(prefix + std::string(source));
+    if (value == nullptr || (common != nullptr && as_float(*value) != as_float(*common))) return;
+    common = value;
+  }
+  if (common != nullptr && checkpoint_.find(prefix + std::string(wanted.name)) == nullptr) add_value(wanted.name, *common);
 }
 
 // The types that llama.cpp's converter writes.
@@ -255,11 +269,25 @@ void GgufConversion::add_layer_numbers() {
   }
 }
 
+// Inputs of each token for each layer. Tokens of other media, which folders leave out there and other programs want, have the first one's.
+void GgufConversion::add_layer_inputs(const CheckpointTensor& tensor, DType dtype) {
+  const int64_t rows = tensor.shape.rank() == 2 ? tensor.shape[0] : 0;
+  const int64_t missing = rows < 1 ? 0 : std::max<int64_t>(rows_of("token_embd.weight") - rows, 0);
+  const Shape shape = missing == 0 ? tensor.shape : Shape{rows + missing, tensor.shape[1]};
+  writer_.add_tensor(tensor.name, dtype, shape, [source = &tensor, dtype, rows, missing](const GgufWriter::Sink& sink) {
+    const CheckpointTensor whole = source->composed();
+    const CheckpointTensor written = dtype == DType::f32 ? whole.as_f32() : whole.as_weight();
+    sink(written.data);
+    for (int64_t row = 0; row < missing; ++row) sink(written.data.first(written.data.size() / static_cast<size_t>(rows)));
+  });
+}
+
 void GgufConversion::add_tensor(const CheckpointTensor& tensor, const std::string& name) {
   if (tensor.name.find(".xielu.") != std::string::npos) return;
   const bool permuted = is_rotated(tensor.name) && config_.rope_style != architecture_.gguf_rope;
   check_weight_dtype(tensor, checkpoint_.name());
   const DType dtype = is_small(tensor) ? DType::f32 : weight_dtype(tensor.dtype);
+  if (tensor.name == "per_layer_token_embd.weight") return add_layer_inputs(tensor, dtype);
   if (!permuted && dtype == tensor.dtype && !tensor.compose) return writer_.add_tensor(name, dtype, tensor.shape, tensor.data);
   if (permuted && architecture_.gguf_rope != RopeStyle::interleaved) {
     fail(ErrorCode::unsupported, "{}: rotated pairs that are interleaved in a folder cannot be written for {}", checkpoint_.name(),

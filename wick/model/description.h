@@ -247,7 +247,7 @@ struct LinearRecurrentUnitSpec {
 // Lightning attention (Qin et al. 2024): attention without softmax, whose state of each head, a sum of products of keys and values, decays
 // by e^-slope a position. Slopes are those of ALiBi times `rate`. Queries, keys and values are activated; a norm of all heads' results and
 // a gate follow. Weights: attn_qkv, with the rows of each head's query, key and value; attn_gate [heads · head_dim, hidden_size];
-// attn_sub_norm; attn_output.
+// attn_norm_2; attn_output.
 struct LightningAttentionSpec {
   int64_t heads = 0, head_dim = 0;
   double rate = 1;

@@ -28,7 +28,7 @@ SIZES = dict(hidden_size=32, intermediate_size=48, num_hidden_layers=3, num_atte
 EVERY_HEAD = dict(SIZES, num_key_value_heads=4)
 MAMBA = dict(hidden_size=32, num_hidden_layers=3, vocab_size=VOCAB, bos_token_id=1, eos_token_id=2, pad_token_id=0)
 FALCON = {key: value for key, value in SIZES.items() if key not in ("num_key_value_heads", "intermediate_size")}
-DELTA_RULE = dict(head_dim=16, linear_num_key_heads=2, linear_num_value_heads=6, linear_key_head_dim=12, linear_value_head_dim=8)
+DELTA_RULE = dict(head_dim=16, linear_num_key_heads=2, linear_num_value_heads=6, linear_key_head_dim=8, linear_value_head_dim=8)
 DELTA_EXPERTS = dict(num_experts=6, num_experts_per_tok=2, moe_intermediate_size=24, shared_expert_intermediate_size=20)
 INDEXED = dict(q_lora_rank=24, kv_lora_rank=16, qk_nope_head_dim=8, qk_rope_head_dim=4, v_head_dim=12, moe_intermediate_size=24,
                index_n_heads=2, index_head_dim=64, index_topk=128, max_position_embeddings=256, rms_norm_eps=0.001)
@@ -182,8 +182,8 @@ MODELS = {
     "jamba": ("JambaConfig", dict(SIZES, num_hidden_layers=4, attn_layer_period=3, attn_layer_offset=1, num_experts=4, mamba_d_state=5,
                                   mamba_dt_rank=3)),
     "gemma3n": ("Gemma3nTextConfig", dict(
-        SIZES, num_hidden_layers=6, head_dim=8, sliding_window=6, num_kv_shared_layers=2, hidden_size_per_layer_input=4, altup_num_inputs=3,
-        laurel_rank=5, vocab_size_per_layer_input=60, activation_sparsity_pattern=[0.9, 0.7, 0.0, 0.0, 0.0, 0.0],
+        SIZES, num_hidden_layers=6, head_dim=8, sliding_window=6, num_kv_shared_layers=3, hidden_size_per_layer_input=256, altup_num_inputs=4,
+        laurel_rank=64, vocab_size_per_layer_input=60, activation_sparsity_pattern=[0.9, 0.7, 0.0, 0.0, 0.0, 0.0],
         layer_types=["sliding_attention", "sliding_attention", "full_attention"] * 2)),
     "gemma4": ("Gemma4TextConfig", dict(
         SIZES, num_hidden_layers=6, head_dim=8, global_head_dim=16, sliding_window=6, num_kv_shared_layers=2, hidden_size_per_layer_input=4,
@@ -275,8 +275,8 @@ MODELS |= {
         text_config=dict(SIZES, rope_parameters={"rope_type": "default", "rope_theta": 1e6, "mrope_section": [2, 1, 1]}),
         vision_config=QWEN_VISION)),
     "qwen35-vision": ("Qwen3_5Config", dict(
-        text_config=dict(MODELS["qwen35"][1], rope_parameters={"rope_type": "default", "rope_theta": 1e6, "partial_rotary_factor": 0.5,
-                                                               "mrope_section": [2, 1, 1], "mrope_interleaved": True}),
+        text_config=dict(MODELS["qwen35"][1], linear_key_head_dim=12, rope_parameters={
+            "rope_type": "default", "rope_theta": 1e6, "partial_rotary_factor": 0.5, "mrope_section": [2, 1, 1], "mrope_interleaved": True}),
         vision_config=dict(QWEN_VISION, num_position_embeddings=16, deepstack_visual_indexes=[]), tie_word_embeddings=True)),
     "qwen3-vl": ("Qwen3VLConfig", dict(
         text_config=dict(SIZES, head_dim=16, rope_parameters={"rope_type": "default", "rope_theta": 5e6, "mrope_section": [4, 2, 2],

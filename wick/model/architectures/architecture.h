@@ -100,6 +100,13 @@ struct HuggingFaceForm {
   double yarn_log_unit = 0;  // what GGUF files multiply YaRN's mscale_all_dim by; 0: it is refused
 };
 
+// A key that llama.cpp wants of a GGUF file and Wick has no need of. `wick convert` writes it with the value that all of its sources have,
+// and leaves it out where they differ.
+struct WantedKey {
+  std::string_view name;
+  std::array<std::string_view, 3> sources = {};  // names of keys, without the architecture; empty: none
+};
+
 struct Architecture {
   std::string_view name;    // general.architecture
   std::string_view models;  // of this architecture, as people call them: for docs/models.md
@@ -115,6 +122,9 @@ struct Architecture {
   bool scaled_feed_forward = false;
   // Keys that it reads beyond the shared ones, and other meanings of these.
   std::span<const KeyRule> keys = {};
+  std::span<const WantedKey> wanted = {};
+  // GGUF files name the pairs of a head that turn by the time, height and width of an image, those of a text too.
+  bool wants_sections = false;
   HuggingFaceForm hugging_face = {};
 };
 

@@ -4,6 +4,8 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "wick/model/architectures/rows.h"
 
@@ -12,12 +14,15 @@ namespace {
 
 // Where layers are less deep, they forget more.
 constexpr double kLeastRate = 1e-5;
+// Each eighth layer attends, where the checkpoint does not say.
+constexpr int64_t kLightningInterval = 8;
 // Of the norm of lightning attention's results, whatever the model's is.
 constexpr float kLightningEpsilon = 1e-6F;
 
 // alpha · norm(x) + beta · part(norm(x)).
 BlockSpec block_of(const ModelConfig& config, const char* norm, PartSpec part, const std::string& factors) {
-  const double alpha = config.keys.positive_or(factors + ".alpha", 1), beta = config.keys.find_number(factors + ".beta").value_or(1);
+  const double alpha = config.keys.positive_or(factors + ".alpha", config.keys.positive_or("residual_scale", 1));
+  const double beta = config.keys.find_number(factors + ".beta").value_or(1);
   if (!std::isfinite(beta)) config.keys.fail_value(factors + ".beta", fmt::format("{}", beta), "a number is needed");
   return {.norm = config.norm(norm),
           .norms_stream = true,
@@ -31,6 +36,7 @@ DecoderSpec describe_minimax_01(const ModelConfig& config) {
   const int64_t heads = keys.size("attention.head_count");
   const int64_t head_dim = keys.size_or("attention.key_length", config.hidden_size / heads);
   const ExpertsSpec experts = config.experts(Routing::softmax, true);
+  const std::vector<bool> recurrent = config.recurrent_layers(kLightningInterval);
   return config.decoder([&](int64_t layer) {
     const double depth = static_cast<double>(layer) / (static_cast<double>(config.layers - 1) + kLeastRate);
     const LightningAttentionSpec lightning{.heads = heads,
@@ -38,15 +44,18 @@ DecoderSpec describe_minimax_01(const ModelConfig& config) {
                                            .rate = 1 - depth + kLeastRate,
                                            .activation = config.activation,
                                            .norm_epsilon = kLightningEpsilon};
-    const bool attends = config.attends(layer);
+    const bool attends = !recurrent[static_cast<size_t>(layer)];
     PartSpec mixer = attends ? PartSpec{config.attention(layer)} : PartSpec{lightning};
     return LayerSpec{{block_of(config, "attn_norm", std::move(mixer), attends ? "full_attention" : "linear_attention"),
                       block_of(config, "ffn_norm", {experts}, "feed_forward")}};
   });
 }
 
-constexpr KeyRule kMiniMax01Keys[] = {{"full_attention.alpha"},  {"full_attention.beta"}, {"linear_attention.alpha"},
-                                      {"linear_attention.beta"}, {"feed_forward.alpha"},  {"feed_forward.beta"}};
+constexpr KeyRule kMiniMax01Keys[] = {{"full_attention.alpha"},  {"full_attention.beta"},     {"linear_attention.alpha"},
+                                      {"linear_attention.beta"}, {"feed_forward.alpha"},      {"feed_forward.beta"},
+                                      {"residual_scale"},        {"full_attention_interval"}, {"attention.recurrent_layers"}};
+// Of files that llama.cpp's converter writes, all factors of what a part reads; the others are 1.
+constexpr WantedKey kMiniMax01Wanted[] = {{"residual_scale", {"full_attention.alpha", "linear_attention.alpha", "feed_forward.alpha"}}};
 constexpr std::string_view kMiniMax01Classes[] = {"MiniMaxForCausalLM", "MiniMaxText01ForCausalLM", "MiniMaxM1ForCausalLM"};
 constexpr ConfigRow kMiniMax01Config[] = {
     {"num_local_experts", ConfigRow::Use::read, "expert_count"},
@@ -54,6 +63,7 @@ constexpr ConfigRow kMiniMax01Config[] = {
     {"rotary_dim", ConfigRow::Use::read, "rope.dimension_count"},
     {"block_size", ConfigRow::Use::harmless},      // how it is computed
     {"attn_type_list", ConfigRow::Use::harmless},  // read with the kinds of layers
+    {"full_attention_interval", ConfigRow::Use::read, "full_attention_interval"},
     {"full_attn_alpha_factor", ConfigRow::Use::read, "full_attention.alpha"},
     {"full_attn_beta_factor", ConfigRow::Use::read, "full_attention.beta"},
     {"linear_attn_alpha_factor", ConfigRow::Use::read, "linear_attention.alpha"},
@@ -76,7 +86,7 @@ constexpr ConfigRow kMiniMax01Config[] = {
 constexpr TensorRow kMiniMax01Tensors[] = {
     {"model.layers.{}.self_attn.qkv_proj.weight", "blk.{}.attn_qkv.weight"},
     {"model.layers.{}.self_attn.output_gate.weight", "blk.{}.attn_gate.weight"},
-    {"model.layers.{}.self_attn.norm.weight", "blk.{}.attn_sub_norm.weight"},
+    {"model.layers.{}.self_attn.norm.weight", "blk.{}.attn_norm_2.weight"},
     {"model.layers.{}.self_attn.out_proj.weight", "blk.{}.attn_output.weight"},
     {"model.layers.{}.block_sparse_moe.gate.weight", "blk.{}.ffn_gate_inp.weight"},
     {"model.layers.{}.block_sparse_moe.experts.{}.w1.weight", "blk.{}.ffn_gate_exps.weight"},
@@ -97,6 +107,7 @@ const Architecture kMiniMax01 = {.name = "minimax-01",
                                  .experts = true,
                                  .recurrent = true,
                                  .keys = kMiniMax01Keys,
+                                 .wanted = kMiniMax01Wanted,
                                  .hugging_face = {.classes = kMiniMax01Classes, .config = kMiniMax01Config, .tensors = kMiniMax01Tensors}};
 
 }  // namespace wick

@@ -30,6 +30,7 @@ DecoderSpec describe_nemotron_h(const ModelConfig& config) {
 
 constexpr KeyRule kNemotronHOwnKeys[] = {{"ssm.time_step_min"}, {"moe_latent_size"}, {"nextn_predict_layers"}};
 constexpr auto kNemotronHKeys = joined(kStateSpaceKeys, kNemotronHOwnKeys);
+constexpr WantedKey kNemotronHWanted[] = {{"attention.layer_norm_epsilon", {"attention.layer_norm_rms_epsilon"}}};
 constexpr std::string_view kNemotronHClasses[] = {"NemotronHForCausalLM"};
 constexpr ConfigRow kNemotronHOwnConfig[] = {
     {"attention_head_dim", ConfigRow::Use::read, "attention.key_length"},
@@ -85,6 +86,7 @@ const Architecture kNemotronH = {
     .experts = true,
     .recurrent = true,
     .keys = kNemotronHKeys,
+    .wanted = kNemotronHWanted,
     .hugging_face = {.classes = kNemotronHClasses, .config = kNemotronHConfig, .tensors = kNemotronHTensors, .ignore_mtp_layers = true}};
 // The same, by the name of GGUF files with experts.
 const Architecture kNemotronHMoe = {.name = "nemotron_h_moe",
@@ -93,6 +95,7 @@ const Architecture kNemotronHMoe = {.name = "nemotron_h_moe",
                                     .activation = nn::ActivationKind::relu2,
                                     .experts = true,
                                     .recurrent = true,
-                                    .keys = kNemotronHKeys};
+                                    .keys = kNemotronHKeys,
+                                    .wanted = kNemotronHWanted};
 
 }  // namespace wick

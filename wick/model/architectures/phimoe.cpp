@@ -21,6 +21,7 @@ DecoderSpec describe_phimoe(const ModelConfig& config) {
 }
 
 constexpr KeyRule kPhiMoeKeys[] = {{"expert_sparse_mixer"}};
+constexpr WantedKey kPhiMoeWanted[] = {{"attention.layer_norm_rms_epsilon", {"attention.layer_norm_epsilon"}}};
 constexpr std::string_view kPhiMoeClasses[] = {"PhimoeForCausalLM", "PhiMoEForCausalLM"};
 constexpr ConfigRow kPhiMoeConfig[] = {
     {"num_local_experts", ConfigRow::Use::read, "expert_count"},
@@ -46,6 +47,7 @@ const Architecture kPhiMoe = {.name = "phimoe",
                               .describe = describe_phimoe,
                               .experts = true,
                               .keys = kPhiMoeKeys,
+                              .wanted = kPhiMoeWanted,
                               .hugging_face = {.classes = kPhiMoeClasses, .config = kPhiMoeConfig, .tensors = kPhiMoeTensors}};
 
 }  // namespace wick

@@ -51,7 +51,7 @@ LightningAttentionMixer::LightningAttentionMixer(const LightningAttentionSpec& s
       qkv_(weights.matrix(prefix + "attn_qkv", 3 * inner(), place.hidden_size)),
       gate_(weights.matrix(prefix + "attn_gate", inner(), place.hidden_size)),
       out_(weights.matrix(prefix + "attn_output", place.hidden_size, inner())),
-      norm_({"attn_sub_norm", NormKind::rms, spec.norm_epsilon}, weights, prefix, inner()),
+      norm_({"attn_norm_2", NormKind::rms, spec.norm_epsilon}, weights, prefix, inner()),
       state_(place.recurrent, 0, inner() * spec.head_dim) {
   std::vector<float> left, left_after, left_between;
   for (int64_t head = 1; head <= spec.heads; ++head) {
