@@ -171,6 +171,25 @@ TEST(Engine, WhatAStepComputesDoesNotWait) {
   EXPECT_EQ(sample.finish(std::move(others[0])).only(), Sample::continued({2}, 1));
 }
 
+TEST(Engine, TokensInFlightAreThoseOfPromptsAndAnswers) {
+  Sample sample;
+  Engine& engine = sample.engine({.sequences = 1, .queue = 4});
+  Stream first = engine.submit(Sample::request({1, 2, 3}, 8));
+  Stream second = engine.submit(Sample::request({4, 5}, 8));
+  (void)engine.step();
+  const int64_t begun = engine.metrics().tokens_in_flight;
+  EXPECT_GE(begun, 3 + 2);
+  (void)engine.step();
+  (void)engine.step();
+  EXPECT_GT(engine.metrics().tokens_in_flight, begun);
+  EXPECT_LE(engine.metrics().tokens_in_flight, 3 + 2 + 8 + 8);
+  (void)sample.finish(std::move(first));
+  (void)sample.finish(std::move(second));
+  while (engine.step()) {
+  }
+  EXPECT_EQ(engine.metrics().tokens_in_flight, 0);
+}
+
 // A client that has read the end of its request may submit the next at once.
 TEST(Engine, AnEndLeavesAPlaceInTheQueue) {
   for (const auto task : {Request::Task::generate, Request::Task::embed}) {

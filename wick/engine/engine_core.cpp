@@ -377,6 +377,8 @@ void EngineCore::note_load(int64_t embedding) noexcept {
 
 void EngineCore::update_gauges() {
   metrics_.cache_ram_bytes = memory_.host_bytes();
+  metrics_.tokens_in_flight = 0;
+  scheduler_.for_each([this](const Sequence& one) { metrics_.tokens_in_flight += one.length(); });
   metrics_.loaded = loaded();
   const KvPool::Usage usage = memory_.fullest();
   metrics_.kv_blocks = usage.blocks;

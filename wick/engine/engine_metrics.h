@@ -29,6 +29,7 @@ struct EngineMetrics {
   // --- Now ---
   int64_t running = 0;                                            // choices that have memory
   int64_t waiting = 0;                                            // requests that have none yet, or none any more
+  int64_t tokens_in_flight = 0;                                   // of both: their prompts, and what was generated
   int64_t kv_blocks = 0, kv_blocks_used = 0, kv_blocks_kept = 0;  // of the cache group that is fullest; kept: prefixes of what has ended
   int64_t cache_ram_bytes = 0;                                    // held in host memory
   bool loaded = true;                                             // whether the model is in memory (EngineOptions::unload_after)

@@ -10,6 +10,7 @@ namespace {
 void write_now(MetricsWriter& writer, const EngineMetrics& metrics, int64_t slots) {
   writer.gauge("num_requests_running", "Choices that are computed.", static_cast<double>(metrics.running));
   writer.gauge("num_requests_waiting", "Requests in the queue.", static_cast<double>(metrics.waiting));
+  writer.gauge("num_tokens_in_flight", "Tokens of the prompts and answers of these.", static_cast<double>(metrics.tokens_in_flight));
   writer.gauge("num_slots", "Choices that can be computed at once.", static_cast<double>(slots));
   const double blocks = static_cast<double>(metrics.kv_blocks);
   writer.gauge("kv_cache_usage_perc", "Share of the KV cache in use, from 0 to 1.",
