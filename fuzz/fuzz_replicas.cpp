@@ -1,5 +1,5 @@
-// Reads any bytes as the file of replicas of `wick route`, and as the text of one --replica; only wick::Error may come of it. What is
-// accepted has names that differ, and gives the header of a request that ends nowhere but at its end.
+// Reads any bytes as the list of replicas of `wick route`, of a file or an application, and as the text of one --replica; only wick::Error
+// may come of it. What is accepted has names that differ, and gives the header of a request that ends nowhere but at its end.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -19,6 +19,9 @@ void check(const wick::server::ReplicaAddress& replica) {
   constexpr std::string_view kEnd = "\r\n\r\n";
   const std::string head = wick::server::upstream_head("GET", "/v1/ready", replica, {});
   if (head.find(kEnd) + kEnd.size() != head.size() || head.find('\0') != std::string::npos) std::abort();
+  const wick::server::HttpRequest request;
+  const std::string passed = wick::server::upstream_head(request, 0, replica, {.key = "other"});
+  if (passed.find(kEnd) + kEnd.size() != passed.size() || passed.find("Bearer ") != passed.rfind("Bearer ")) std::abort();
   if (replica.name.empty() || (replica.unix_socket.empty() && replica.url.host.empty())) std::abort();
 }
 

@@ -1,4 +1,5 @@
 // The router without sockets: how it chooses a replica, what it reads of requests and lists, what it passes on.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -260,6 +261,21 @@ TEST(ReplicaList, AFileHasAddressesWithAndWithoutNames) {
   EXPECT_EQ(list[1].unix_socket, "/b");
 }
 
+TEST(ReplicaList, AListHasKeysAndModelsOfReplicas) {
+  const std::vector<ReplicaAddress> list =
+      parse_replicas("--serve a", R"({"replicas": [{"url": "http://a:1", "key": "k-1", "model": "m"}]})");
+  ASSERT_THAT(list, SizeIs(1));
+  EXPECT_EQ(list[0].key, "k-1");
+  EXPECT_EQ(list[0].model, "m");
+  // A key goes into a field of HTTP, and is not repeated where it cannot.
+  for (const char* key : {"\"\"", "\"SECRET \"", "\"SECRET\\r\\nX: y\"", "[\"SECRET\"]", "\"SECRET\u00e9\""}) {
+    const std::string text = fmt::format(R"({{"replicas": [{{"url": "http://a:1", "key": {}}}]}})", key);
+    EXPECT_THAT(message_of([&] { (void)parse_replicas("--serve a", text); }),
+                AllOf(HasSubstr("--serve a: replicas[0].key: must be a text of 1 to 4096 visible"), Not(HasSubstr("SECRET"))));
+  }
+  EXPECT_THAT(message_of([] { (void)parse_application("--serve", "unix:/a"); }), HasSubstr("not an address of an application"));
+}
+
 // Of random changes to a good list nothing but Error comes, and what is accepted can be written and read again.
 TEST(ReplicaList, RandomChangesAreReadOrRefused) {
   std::mt19937 random(7);
@@ -325,6 +341,10 @@ TEST(UpstreamMessage, FieldsOfTheConnectionStayAndOthersPass) {
   EXPECT_THAT(head, AllOf(Not(HasSubstr("X-Hop")), Not(HasSubstr("chunked")), Not(HasSubstr("Origin")), Not(HasSubstr("Host: router"))));
   const std::string keyed = upstream_head(request, 2, to, {.key = "theirs"});
   EXPECT_THAT(keyed, AllOf(HasSubstr("Authorization: Bearer theirs\r\n"), Not(HasSubstr("mine"))));
+  ReplicaAddress own = to;
+  own.key = "own";
+  EXPECT_THAT(upstream_head(request, 2, own, {.key = "theirs"}),
+              AllOf(HasSubstr("Authorization: Bearer own\r\n"), Not(HasSubstr("mine")), Not(HasSubstr("theirs"))));
   EXPECT_THAT(upstream_head(request, 2, to, {.hides_client_key = true}), AllOf(Not(HasSubstr("mine")), Not(HasSubstr("Authorization"))));
 }
 

@@ -20,6 +20,7 @@ constexpr std::string_view kUnixScheme = "unix:";
 // The longest path that a socket's address holds (unix(7)).
 constexpr size_t kMaxSocketPath = 107;
 constexpr size_t kMaxReplicaName = 200;
+constexpr size_t kMaxReplicaKey = 4096;
 constexpr uint64_t kMaxReplicaFile = uint64_t{16} << 20U;
 
 std::string address_of(const ReplicaAddress& replica) {
@@ -41,13 +42,26 @@ ReplicaAddress parse_socket(const std::string& place, std::string path) {
   return replica;
 }
 
+// It goes into a field of HTTP. What is wrong with it is said without it.
+std::string read_key(Fields& fields) {
+  const Json* const json = fields.find("key");
+  if (json == nullptr) return {};
+  const auto is_visible = [](char c) { return c > ' ' && c < '\x7f'; };
+  const std::string key = json->is_string() ? json->get<std::string>() : std::string();
+  if (!key.empty() && key.size() <= kMaxReplicaKey && std::ranges::all_of(key, is_visible)) return key;
+  fields.violate_path(fields.path_of("key"), fmt::format("must be a text of 1 to {} visible characters of ASCII", kMaxReplicaKey));
+  return {};
+}
+
 ReplicaAddress read_replica(const std::string& place, const Json& json, size_t index) {
   const std::string member = fmt::format("replicas[{}]", index);
   if (json.is_string()) return parse_replica(fmt::format("{}: {}:", place, member), json.get<std::string>());
   Fields fields(json, member);
   if (json.is_object()) {
     for (const auto& [name, value] : json.items()) {
-      if (name != "url" && name != "name") fields.violate(name, "is no member; there are url, name");
+      if (name != "url" && name != "name" && name != "key" && name != "model") {
+        fields.violate(name, "is no member; there are url, name, key, model");
+      }
     }
   }
   fields.require("url");
@@ -57,9 +71,13 @@ ReplicaAddress read_replica(const std::string& place, const Json& json, size_t i
   if (name && (name->empty() || name->size() > kMaxReplicaName || !std::ranges::all_of(*name, is_plain))) {
     fields.violate("name", fmt::format("must be a text of 1 to {} characters on one line", kMaxReplicaName));
   }
+  const std::string key = read_key(fields);
+  const std::string model = fields.text("model").value_or("");
   fields.check();
   ReplicaAddress replica = parse_replica(fmt::format("{}: {}.url", place, member), url);
   if (name) replica.name = *name;
+  replica.key = key;
+  replica.model = model;
   return replica;
 }
 
@@ -102,7 +120,7 @@ std::vector<ReplicaAddress> parse_replicas(const std::string& place, std::string
     // The reader of requests calls a whole text its body.
     constexpr std::string_view kBody = "the body";
     std::string message = error.what();
-    if (message.starts_with(kBody)) message = "the file" + message.substr(kBody.size());
+    if (message.starts_with(kBody)) message = "the list" + message.substr(kBody.size());
     fail(ErrorCode::invalid_argument, "{}: {}", place, message);
   }
   return replicas;
@@ -120,10 +138,23 @@ std::vector<ReplicaAddress> read_replica_file(const std::filesystem::path& path)
   return parse_replicas(place, text);
 }
 
+ReplicaAddress parse_application(const std::string& place, const std::string& text) {
+  ReplicaAddress application = parse_replica(place, text);
+  if (!application.unix_socket.empty()) {
+    fail(ErrorCode::invalid_argument, "{} {}: not an address of an application; give one such as http://127.0.0.1:8000", place, text);
+  }
+  return application;
+}
+
 void check_replicas(const std::vector<ReplicaAddress>& replicas) {
   if (replicas.empty()) {
-    fail(ErrorCode::invalid_argument, "no replicas: give --replica URL for each, or --replicas FILE with a list that is not empty");
+    fail(ErrorCode::invalid_argument,
+         "no replicas: give --replica URL for each, --replicas FILE with a list that is not empty, or --serve URL of an application");
   }
+  check_unique(replicas);
+}
+
+void check_unique(const std::vector<ReplicaAddress>& replicas) {
   std::map<std::string, bool> names;
   std::map<std::string, bool> addresses;
   for (const ReplicaAddress& replica : replicas) {

@@ -27,6 +27,17 @@ Json object_of(const std::string& body) {
   return Json::object();
 }
 
+// What a server says of its error, as one line that is not long.
+std::string message_in(const std::string& body) {
+  constexpr size_t kMaxShown = 300;
+  const Json json = object_of(body);
+  const auto error = json.find("error");
+  if (error == json.end() || !error->is_object() || !error->contains("message") || !(*error)["message"].is_string()) return {};
+  std::string message = (*error)["message"].get<std::string>().substr(0, kMaxShown);
+  std::ranges::replace_if(message, [](unsigned char c) { return c < ' ' || c >= 0x7F; }, '?');
+  return ": " + message;
+}
+
 }  // namespace
 
 std::optional<int64_t> load_in_metrics(std::string_view text) {
@@ -64,7 +75,8 @@ ReplicaPoller::ReplicaPoller(ReplicaPollerOptions options, ReplicaSet& replicas,
     stamp_ = stamp_of_file();
     listed = read_replica_file(options_.file);
   }
-  assign(std::move(listed));
+  const std::scoped_lock lock(mutex_);
+  assign(std::move(listed), {});
 }
 
 void ReplicaPoller::start() {
@@ -92,6 +104,7 @@ void ReplicaPoller::hurry(const std::string& name) {
 
 void ReplicaPoller::run() {
   for (;;) {
+    if (options_.application) ask_application();
     ask_all();
     {
       std::unique_lock lock(mutex_);
@@ -118,18 +131,63 @@ void ReplicaPoller::read_file_again() {
   if (now == stamp_) return;
   stamp_ = now;
   try {
-    assign(read_replica_file(options_.file));
+    std::vector<ReplicaAddress> listed = read_replica_file(options_.file);
+    const std::scoped_lock lock(mutex_);
+    assign(std::move(listed), served_);
   } catch (const Error& error) {
     log_("warning", {{"message", fmt::format("{}; the replicas stay those that were read before", error.what())}});
   }
 }
 
-void ReplicaPoller::assign(std::vector<ReplicaAddress> listed) {
+void ReplicaPoller::ask_application() {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (std::exchange(application_is_asked_, true)) return;
+  }
+  get(*options_.application, "/v1/replicas", [this](const std::string& error, int status, const std::string& body) {
+    replicas_.list_is_unreadable(take_list(error, status, body));
+    const std::scoped_lock lock(mutex_);
+    application_is_asked_ = false;
+  });
+}
+
+std::string ReplicaPoller::take_list(const std::string& error, int status, const std::string& body) {
+  const std::string place = fmt::format("--serve {}", options_.application->name);
+  if (!error.empty()) return fmt::format("{}: {}; start the application, or correct its address", place, error);
+  if (status == 401 || status == 403) {
+    return options_.key.key.empty() ? fmt::format("{}: it asks for a key: give one of the application's by --replica-key", place)
+                                    : fmt::format("{}: it refuses the key of --replica-key: give one of the application's", place);
+  }
+  if (status != 200) {
+    return fmt::format("{}: GET /v1/replicas gave status {}{}; give the address of an application of wick.ray whose models are routed",
+                       place, status, message_in(body));
+  }
+  try {
+    std::vector<ReplicaAddress> served = parse_replicas(place, body);
+    const std::scoped_lock lock(mutex_);
+    if (served == served_) return {};
+    assign(listed_, std::move(served));
+    hurries_ = true;
+    changed_.notify_all();
+    return {};
+  } catch (const Error& problem) {
+    const std::string message = problem.what();
+    return message.starts_with(place) ? message : fmt::format("{}: {}", place, message);
+  }
+}
+
+void ReplicaPoller::assign(std::vector<ReplicaAddress> listed, std::vector<ReplicaAddress> served) {
   std::vector<ReplicaAddress> all = options_.fixed;
-  all.insert(all.end(), std::make_move_iterator(listed.begin()), std::make_move_iterator(listed.end()));
-  check_replicas(all);
+  all.insert(all.end(), listed.begin(), listed.end());
+  all.insert(all.end(), served.begin(), served.end());
+  if (options_.application) {
+    check_unique(all);
+  } else {
+    check_replicas(all);
+  }
   replicas_.assign(all);
-  const std::scoped_lock lock(mutex_);
+  listed_ = std::move(listed);
+  served_ = std::move(served);
   std::map<std::string, Target> next;
   for (const ReplicaAddress& address : all) {
     const auto known = targets_.find(address.name);
@@ -153,26 +211,32 @@ void ReplicaPoller::ask_all() {
   }
 }
 
-void ReplicaPoller::ask(Poll poll, const std::string& path, std::function<void(Poll, int status, std::string body)> then) {
+void ReplicaPoller::get(const ReplicaAddress& to, const std::string& path,
+                        std::function<void(const std::string& error, int status, std::string body)> then) {
   struct Answer {
     int status = 0;
     std::string body;
   };
   const auto answer = std::make_shared<Answer>();
-  UpstreamRequest request{.to = poll.address, .head = upstream_head("GET", path, poll.address, options_.key), .limit = options_.limit};
+  UpstreamRequest request{.to = to, .head = upstream_head("GET", path, to, options_.key), .limit = options_.limit};
   UpstreamEvents events;
   events.head = [answer](const UpstreamHead& head) { answer->status = head.status; };
   events.piece = [answer](std::string_view piece) {
     if (answer->body.size() < kMaxPollBody) answer->body += piece;
   };
-  events.end = [this, answer, poll = std::move(poll), then = std::move(then)](const std::string& error) {
+  events.end = [answer, then = std::move(then)](const std::string& error) { then(error, answer->status, std::move(answer->body)); };
+  client_.make_call(std::move(request), std::move(events))->start();
+}
+
+void ReplicaPoller::ask(Poll poll, const std::string& path, std::function<void(Poll, int status, std::string body)> then) {
+  const ReplicaAddress to = poll.address;
+  get(to, path, [this, poll = std::move(poll), then = std::move(then)](const std::string& error, int status, std::string body) {
     if (!error.empty()) {
       take_failure(poll, error, error == kLate);
     } else {
-      then(poll, answer->status, std::move(answer->body));
+      then(poll, status, std::move(body));
     }
-  };
-  client_.make_call(std::move(request), std::move(events))->start();
+  });
 }
 
 void ReplicaPoller::take_ready(Poll poll, int status, const std::string& body) {
@@ -214,6 +278,12 @@ void ReplicaPoller::take_models(Poll poll, int status, const std::string& body) 
   }
   for (const Json& entry : *data) {
     if (entry.is_object() && entry.contains("id") && entry["id"].is_string()) poll.facts.models.push_back(entry);
+  }
+  if (!poll.address.model.empty() && !has_model(poll.facts, poll.address.model)) {
+    replicas_.is_not_ready(
+        poll.address, ReplicaState::unusable,
+        fmt::format("it has no model {}, which the list says: another server has its address; correct the list", poll.address.model));
+    return end(poll, false);
   }
   ask(std::move(poll), "/info", [this](Poll now, int code, const std::string& text) { take_info(std::move(now), code, text); });
 }

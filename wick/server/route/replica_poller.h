@@ -1,5 +1,5 @@
-// A ReplicaPoller asks the replicas again and again whether they are ready, what models they have and how busy they are, and reads the file
-// that lists them when it changes.
+// A ReplicaPoller asks the replicas again and again whether they are ready, what models they have and how busy they are, an application of
+// Ray Serve which replicas it has, and reads the file that lists them when it changes.
 #pragma once
 
 #include <chrono>
@@ -21,8 +21,9 @@
 namespace wick::server {
 
 struct ReplicaPollerOptions {
-  std::vector<ReplicaAddress> fixed = {};  // those of flags
-  std::filesystem::path file = {};         // further ones; empty: none
+  std::vector<ReplicaAddress> fixed = {};                    // those of flags
+  std::filesystem::path file = {};                           // further ones; empty: none
+  std::optional<ReplicaAddress> application = std::nullopt;  // which lists further ones
   ReplicaKey key = {};
   std::chrono::milliseconds interval{1'000};
   std::chrono::milliseconds limit{5'000};           // of one question
@@ -64,9 +65,16 @@ class ReplicaPoller {
   void run();
   // Reads the file where it is another than before; a list that cannot be used is said in the log, and the one before stays.
   void read_file_again();
-  void assign(std::vector<ReplicaAddress> listed);
+  void ask_application();
+  // Why the application's list cannot be used; the one before stays then. Empty: it is used.
+  [[nodiscard]] std::string take_list(const std::string& error, int status, const std::string& body);
+  // The replicas that there are from now on. With the lock.
+  void assign(std::vector<ReplicaAddress> listed, std::vector<ReplicaAddress> served);
   [[nodiscard]] FileStamp stamp_of_file() const;
   void ask_all();
+  // `error`: why there is no response.
+  void get(const ReplicaAddress& to, const std::string& path,
+           std::function<void(const std::string& error, int status, std::string body)> then);
   void ask(Poll poll, const std::string& path, std::function<void(Poll, int status, std::string body)> then);
   void take_ready(Poll poll, int status, const std::string& body);
   void take_models(Poll poll, int status, const std::string& body);
@@ -83,6 +91,8 @@ class ReplicaPoller {
   std::condition_variable changed_;
   std::map<std::string, Target> targets_;  // by name
   FileStamp stamp_;
+  std::vector<ReplicaAddress> listed_, served_;  // by the file, and by the application
+  bool application_is_asked_ = false;
   bool hurries_ = false, ends_ = false;
   std::thread thread_;
 };

@@ -46,6 +46,8 @@ std::optional<FoundModel> find_model_of(const ReplicaFacts& facts, std::string_v
 
 }  // namespace
 
+bool has_model(const ReplicaFacts& facts, std::string_view name) { return find_model_of(facts, name).has_value(); }
+
 std::string_view to_string(ReplicaState state) noexcept {
   switch (state) {
     case ReplicaState::waiting: return "waiting";
@@ -170,6 +172,7 @@ void ReplicaSet::refuse(const RouteKey& key, std::span<const std::string> tried)
     throw ApiError(404, "model_not_found", fmt::format("no replica has a model {}; they have {}", key.model, all));
   }
   std::string message = replicas_.empty() ? "there is no replica" : tried.empty() ? "no replica is ready" : "no other replica is ready";
+  if (!list_problem_.empty()) problems += (problems.empty() ? "" : "; ") + list_problem_;
   if (!problems.empty()) message += " (" + problems + ")";
   throw ApiError(503, "NO_REPLICA_READY", message).retry_after(std::chrono::seconds(1));
 }
@@ -212,6 +215,18 @@ void ReplicaSet::has_load(const ReplicaAddress& address, int64_t load) {
 void ReplicaSet::is_not_ready(const ReplicaAddress& address, ReplicaState state, const std::string& problem) {
   const std::scoped_lock lock(mutex_);
   if (Replica* const replica = find(address)) change(*replica, state, problem);
+}
+
+void ReplicaSet::list_is_unreadable(const std::string& problem) {
+  const std::scoped_lock lock(mutex_);
+  if (std::exchange(list_problem_, problem) == problem) return;
+  if (problem.empty()) return log_("info", {{"message", "the list of replicas is read again"}});
+  log_("warning", {{"message", problem + (replicas_.empty() ? "" : "; the replicas stay those that were read before")}});
+}
+
+std::string ReplicaSet::list_problem() const {
+  const std::scoped_lock lock(mutex_);
+  return list_problem_;
 }
 
 void ReplicaSet::abort_calls(const ReplicaAddress& address) {

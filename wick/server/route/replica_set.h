@@ -30,6 +30,8 @@ struct ReplicaFacts {
   std::string version = {};
 };
 
+[[nodiscard]] bool has_model(const ReplicaFacts& facts, std::string_view name);
+
 struct ReplicaCounts {
   uint64_t requests = 0;   // sent to it
   uint64_t failures = 0;   // that it left without an answer, or with half of one
@@ -92,10 +94,13 @@ class ReplicaSet {
   // `load`: requests that it computes or has in its queue, from all routers and clients.
   void has_load(const ReplicaAddress& address, int64_t load);
   void is_not_ready(const ReplicaAddress& address, ReplicaState state, const std::string& problem);
+  // Why the list of replicas cannot be read where it is; empty: it can. Clients are told where there is no replica.
+  void list_is_unreadable(const std::string& problem);
   // Requests that are under way there end: it does not answer any more.
   void abort_calls(const ReplicaAddress& address);
 
   [[nodiscard]] std::vector<ReplicaRow> rows() const;
+  [[nodiscard]] std::string list_problem() const;
   // The models of all replicas that are ready, each once.
   [[nodiscard]] Json models() const;
   // Called with the name of a replica that has failed a request: its state should be asked for now. Before the first request.
@@ -109,6 +114,7 @@ class ReplicaSet {
 
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<Replica>> replicas_;
+  std::string list_problem_;
   ReplicaChooser chooser_;
   std::string version_;
   std::function<void(std::string_view, const Json&)> log_;

@@ -50,8 +50,12 @@ class RouteServer {
         routed_{.key = {.key = options.replica_key, .hides_client_key = access_.needs_key()}, .retries = options.retries},
         replicas_(options.balance_bound, options.serve.version, [this](auto level, const Json& details) { tell(level, details); }),
         client_(options.serve.http.threads),
-        poller_({.fixed = options.replicas, .file = options.replica_file, .key = routed_.key, .interval = options.poll}, replicas_, client_,
-                [this](auto level, const Json& details) { tell(level, details); }),
+        poller_({.fixed = options.replicas,
+                 .file = options.replica_file,
+                 .application = options.application,
+                 .key = routed_.key,
+                 .interval = options.poll},
+                replicas_, client_, [this](auto level, const Json& details) { tell(level, details); }),
         long_requests_([this](HttpRequest request, const Exchange& exchange) { router_.handle(std::move(request), exchange); }) {
     replicas_.on_failure([this](const std::string& name) { poller_.hurry(name); });
     add_own_routes();
@@ -173,8 +177,9 @@ class RouteServer {
       one["models"] = std::move(models);
       list.push_back(std::move(one));
     }
-    respond(exchange, 200,
-            {{"implementation", options_.serve.implementation}, {"version", options_.serve.version}, {"replicas", std::move(list)}});
+    Json answer = {{"implementation", options_.serve.implementation}, {"version", options_.serve.version}, {"replicas", std::move(list)}};
+    if (const std::string problem = replicas_.list_problem(); !problem.empty()) answer["problem"] = problem;
+    respond(exchange, 200, answer);
   }
 
   void model(const HttpRequest& request, const Exchange& exchange) const {

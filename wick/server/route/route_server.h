@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,10 +15,11 @@
 namespace wick::server {
 
 struct RouteOptions {
-  ServeOptions serve = {};                    // its address, keys, limits and log; nothing of a model
-  std::vector<ReplicaAddress> replicas = {};  // of flags
-  std::filesystem::path replica_file = {};    // further ones; empty: none
-  std::string replica_key = {};               // empty: the clients' keys go to the replicas, unless the router has keys of its own
+  ServeOptions serve = {};                                   // its address, keys, limits and log; nothing of a model
+  std::vector<ReplicaAddress> replicas = {};                 // of flags
+  std::filesystem::path replica_file = {};                   // further ones; empty: none
+  std::optional<ReplicaAddress> application = std::nullopt;  // of Ray Serve, which lists further ones
+  std::string replica_key = {};  // empty: the clients' keys go to the replicas, unless the router has keys of its own
   int64_t balance_bound = 8;
   int64_t requests = 1024;  // in flight; further ones get status 429
   int64_t retries = 2;

@@ -39,8 +39,11 @@ bool is_named_by_connection(std::string_view name, const HeaderFields& headers) 
   return false;
 }
 
-void append_key(std::string& text, const ReplicaKey& key) {
-  if (!key.key.empty()) append_field(text, "Authorization", "Bearer " + key.key);
+// The key that goes to a replica: its own comes before that of all.
+const std::string& key_for(const ReplicaAddress& to, const ReplicaKey& key) { return to.key.empty() ? key.key : to.key; }
+
+void append_key(std::string& text, const std::string& key) {
+  if (!key.empty()) append_field(text, "Authorization", "Bearer " + key);
 }
 
 std::string host_of(const ReplicaAddress& to) { return to.unix_socket.empty() ? to.url.host_and_port() : "localhost"; }
@@ -70,10 +73,10 @@ std::string upstream_head(const HttpRequest& request, size_t body_bytes, const R
     const std::string field = ascii_lowercase(name);
     const bool is_key = field == "authorization" || field == "x-api-key";
     if (is_one_of(field, kConnectionFields) || is_one_of(field, kRequestFields) || is_named_by_connection(field, request.headers)) continue;
-    if (is_key && (key.hides_client_key || !key.key.empty())) continue;
+    if (is_key && (key.hides_client_key || !key_for(to, key).empty())) continue;
     append_field(text, name, value);
   }
-  append_key(text, key);
+  append_key(text, key_for(to, key));
   append_field(text, "X-Request-Id", request.request_id);
   if (body_bytes > 0 || request.method == "POST" || request.method == "PUT" || request.method == "PATCH") {
     append_field(text, "Content-Length", std::to_string(body_bytes));
@@ -83,7 +86,7 @@ std::string upstream_head(const HttpRequest& request, size_t body_bytes, const R
 
 std::string upstream_head(std::string_view method, std::string_view path, const ReplicaAddress& to, const ReplicaKey& key) {
   std::string text = request_line(method, path, to);
-  append_key(text, key);
+  append_key(text, key_for(to, key));
   return text + "\r\n";
 }
 

@@ -11,7 +11,8 @@
 
 namespace wick::server {
 
-// A key that the router sends to replicas in place of its clients'. `hides_client_key`: without one, a client's key is not sent on, either.
+// A key that the router sends to replicas without one of their own in place of its clients'. `hides_client_key`: without one, a client's
+// key is not sent on, either.
 struct ReplicaKey {
   std::string key = {};
   bool hides_client_key = false;
