@@ -441,7 +441,8 @@ def app(models: Mapping[str, Any]) -> Any:
     """An application of Ray Serve, for serve.run(): models by name, each a path or its settings.
 
     Settings: model (a path that all nodes have, or one of hf://), flags (of wick serve), adapters (paths by name), replicas (a number, or the
-    least and the most), target_requests (in flight for each replica, above which autoscaling adds one), autoscaling (further settings of
+    least and the most), target_requests and target_tokens (in flight for each replica, above which autoscaling adds one), routed (whether replicas
+    listen at their nodes' addresses, for `wick route --serve`), autoscaling (further settings of
     Serve's AutoscalingConfig, such as {"downscale_delay_s": 60}), max_requests (sent to a replica at once), drain (seconds that a replica has
     for its requests before it stops), num_cpus, num_gpus and resources of a replica.
     """
