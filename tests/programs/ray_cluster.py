@@ -38,17 +38,21 @@ def skipped(why):
     print(f"skipped: {why}\n0 passed, 0 failed, {len(CASES)} skipped")
 
 
+def environment(folder, package):
+    """Of the processes in the namespaces."""
+    return {**os.environ, "WICK_CHECK_RAY": str(folder), "RAY_USAGE_STATS_ENABLED": "0", "RAY_DEDUP_LOGS": "0",
+            "RAY_raylet_start_wait_time_s": "300", "RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "60", "RAY_worker_niceness": "0",
+            "RAY_TMPDIR": str(folder), "PYTHONPATH": str(package)}
+
+
 def start_inside(program, python, package, cases):
     if subprocess.run([python, "-c", "import ray.data, ray.serve, openai"], capture_output=True, check=False).returncode != 0:
         return skipped(f"{python} lacks the package ray or openai")
     if (run := subprocess.run(in_namespaces("true"), capture_output=True, text=True, check=False)).returncode != 0:
         return skipped(f"no namespaces can be made here: {run.stderr.strip()}")
     with tempfile.TemporaryDirectory(prefix="wick-ray-", ignore_cleanup_errors=True) as folder:
-        environment = {**os.environ, "WICK_CHECK_RAY": folder, "RAY_USAGE_STATS_ENABLED": "0", "RAY_DEDUP_LOGS": "0",
-                       "RAY_raylet_start_wait_time_s": "300", "RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "60", "RAY_worker_niceness": "0",
-                       "RAY_TMPDIR": folder, "PYTHONPATH": package}
         # All processes inside end with the first one, and that with this one.
-        sys.exit(subprocess.run(in_namespaces(python, program, python, package, *cases), env=environment, check=False,
+        sys.exit(subprocess.run(in_namespaces(python, program, python, package, *cases), env=environment(folder, package), check=False,
                                 preexec_fn=lambda: ctypes.CDLL(None).prctl(1, signal.SIGKILL)).returncode)
 
 
