@@ -16,7 +16,7 @@ import tempfile
 import threading
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from ._ray_batch import _connect, _die_with_parent, _Mistake, _Parser
 from .ray import _check_path, _last_lines, _missing, _one_on_this_node, _ray, _version
@@ -316,7 +316,10 @@ class Entry:
             response = await self.answer(request, handle, b"", b"/v1/models")
             if response.status_code != 200:
                 return response
-        replicas = await self.replicas.list.remote()
+        try:
+            replicas = await asyncio.wait_for(self.replicas.list.remote(), 5)
+        except asyncio.TimeoutError:  # it is being started again, or the application ends
+            replicas = None
         if replicas is None:
             return JSONResponse(_error(path, "the list is not complete yet", 503, "not_ready"), status_code=503, headers={"Retry-After": "1"})
         return JSONResponse({"replicas": replicas})
@@ -536,7 +539,10 @@ def _command(arguments: Sequence[str]) -> int:
 
 def command(arguments: Sequence[str]) -> int:
     """The command line after "serve"; the exit code."""
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    def stop(*_: Any) -> NoReturn:
+        raise KeyboardInterrupt  # not by SIGINT, which a background process may ignore
+
+    signal.signal(signal.SIGTERM, stop)
     try:
         return _command(arguments)
     except (_Mistake, ImportError, TypeError, ValueError, OSError) as error:

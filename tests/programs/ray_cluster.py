@@ -99,6 +99,8 @@ def main(program, nodes, **head):
     """Runs the cases that the command line names, or all, of the program whose file this is; `head`: options of the head node."""
     if "WICK_CHECK_RAY" not in os.environ:
         return start_inside(program, *sys.argv[1:3], sys.argv[3:])
+    # A shell's background process ignores it, and so would the programs that it starts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     chosen = sys.argv[3:] or list(CASES)
     cluster = Cluster(nodes, **{"include_dashboard": False, **head})
     passed = failed = 0
