@@ -112,11 +112,43 @@ def test_mistakes_of_wick_batch_with_ray_are_one_line(words, message, tmp_path, 
     ({}, "name at least one"), ({"a": 3}, "models['a']: must be a model's path"), ({"a": {}}, "its path is missing"),
     ({"a": {"model": "x", "sise": 1}}, "no setting 'sise'"), ({"a": {"model": "x", "replicas": [2, 1]}}, "replicas=[2, 1]"),
     ({"a": {"model": "x", "drain": -1}}, "drain=-1"), ({"a": {"model": "x", "flags": "-c 8"}}, "flags: must be a list"),
-    ({"a": {"model": "x", "adapters": {"a": "y"}}}, "called 'a'")])
+    ({"a": {"model": "x", "adapters": {"a": "y"}}}, "called 'a'"), ({"a": {"model": "x", "routed": 1}}, "routed=1: must be true or false"),
+    ({"a": {"model": "x", "target_tokens": 0}}, "target_tokens=0"), ({"a": {"model": "x", "flags": ["--host=::"]}}, "--host: replicas listen where")])
 def test_a_mistake_in_an_application_is_one_error(models, message):
     with pytest.raises((TypeError, ValueError)) as raised:
         wick.ray.app_builder({"models": models})
     assert str(raised.value).startswith("wick.ray.app: ") and message in str(raised.value)
+
+
+def test_replicas_are_scaled_by_the_requests_and_tokens_that_they_tell():
+    from wick._ray_serve import Scaling, _total
+
+    context = types.SimpleNamespace(total_num_requests=6, total_queued_requests=2, config=types.SimpleNamespace(get_target_ongoing_requests=lambda: 16),
+                                    aggregated_metrics={"requests": {"a": 20, "b": 10}, "tokens": {"a": 3000, "b": 1000}})
+    assert Scaling()(context) == (2, {}) and Scaling(1000)(context) == (4, {}) and Scaling(1e6)(context) == (2, {})
+    context.aggregated_metrics = None  # none was told yet
+    assert Scaling(1000)(context) == (6 / 16, {})
+    text = '# HELP wick:num_requests_running x\nwick:num_requests_running{model_name="a 1"} 3\nvllm:num_requests_running 4\nx_num_requests_running 1\n'
+    assert _total(text, "num_requests_running") == 7 and _total(text, "num_tokens_in_flight") == 0
+
+
+def test_the_list_of_replicas_is_complete_or_none(monkeypatch):
+    from wick import _ray_serve
+
+    now = 100.0
+    monkeypatch.setattr(_ray_serve.time, "monotonic", lambda: now)
+    replicas = _ray_serve.Replicas()
+    a, b = ({"name": name, "url": f"http://{name}"} for name in "ab")
+    replicas.add(a)
+    assert replicas.list() is None
+    now += 10
+    replicas.add(b)
+    assert replicas.list() == [a, b]
+    now += 25  # a has not said for 35 s that it is healthy
+    assert replicas.list() == [b]
+    replicas.remove("b")
+    replicas.remove("b")
+    assert replicas.list() == []
 
 
 @pytest.mark.parametrize("flags, message", [
