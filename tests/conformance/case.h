@@ -68,6 +68,7 @@ void add_linear_cases(CaseList& list);
 void add_matmul_cases(CaseList& list);
 void add_order_cases(CaseList& list);
 void add_random_cases(CaseList& list);
+void add_recurrent_step_cases(CaseList& list);
 void add_reduce_cases(CaseList& list);
 void add_rope_cases(CaseList& list);
 void add_row_cases(CaseList& list);

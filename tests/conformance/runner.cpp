@@ -137,6 +137,7 @@ std::vector<Case> select_cases(const Options& options) {
   add_matmul_cases(list);
   add_order_cases(list);
   add_random_cases(list);
+  add_recurrent_step_cases(list);
   add_reduce_cases(list);
   add_rope_cases(list);
   add_row_cases(list);

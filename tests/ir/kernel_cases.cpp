@@ -1,6 +1,7 @@
 #include "ir/kernel_cases.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "ir/launch.h"
@@ -20,6 +21,7 @@
 #include "wick/kernels/numbers.h"
 #include "wick/kernels/quantized_matvec.h"
 #include "wick/kernels/random.h"
+#include "wick/kernels/recurrent_step.h"
 #include "wick/kernels/reduce.h"
 #include "wick/kernels/rope.h"
 #include "wick/kernels/strided.h"
@@ -771,6 +773,41 @@ KernelCase rope_into_cache_case(DType dtype, uint32_t unit, bool interleaved, co
   return result;
 }
 
+// Two sequences of two heads that share a key; the states of 35 columns are of slots 2 and 0, and go to slots 1 and 0.
+KernelCase recurrent_step_case(RecurrentStepParams params, const DeviceCaps& caps) {
+  constexpr std::size_t sequences = 2, heads = 2, keys = 37, values = 35, slots = 3, state = keys * values;
+  const Numbers query = numbers(Element::f32, sequences * keys, 25), key = numbers(Element::f32, sequences * keys, 26),
+                value = numbers(Element::f32, sequences * heads * values, 27), decay = numbers(Element::f32, sequences * heads * keys, 28),
+                rate = numbers(Element::f32, sequences * heads, 29), states = numbers(Element::f32, slots * heads * state, 30);
+  const std::array<std::size_t, sequences> from{2, 0}, to{1, 0};
+  Numbers changed = states, y(value.size());
+  for (std::size_t row = 0; row < sequences * heads; ++row) {
+    const std::size_t sequence = row / heads, head = row % heads;
+    const double *before = &states[(from[sequence] * heads + head) * state], *k = &key[sequence * keys], *left = &decay[row * keys];
+    double* after = &changed[(to[sequence] * heads + head) * state];
+    for (std::size_t column = 0; column < values; ++column) {
+      double added = value[row * values + column];
+      for (std::size_t i = 0; params.delta && i < keys; ++i) added -= left[i] * before[i * values + column] * k[i];
+      for (std::size_t i = 0; i < keys; ++i) {
+        double& number = after[i * values + column];
+        number = left[i] * before[i * values + column] + k[i] * rate[row] * added;
+        y[row * values + column] += number * query[sequence * keys + i];
+      }
+    }
+  }
+  KernelCase result;
+  result.kernel = kernels::recurrent_step(params, caps);
+  result.name = result.kernel.name;
+  const auto groups = static_cast<uint32_t>(sequences * heads * ((values - 1) / kernels::recurrent_columns(caps) + 1));
+  result.grid = {groups, 1, 1};
+  result.buffers = {input(Element::f32, query), input(Element::f32, key), input(Element::f32, value),  input(Element::f32, decay),
+                    input(Element::f32, rate),  words({2, 0, 1, 0}),      input(Element::f32, states), output(Element::f32, y, 1e-4, 1e-4)};
+  result.buffers[6].expected = changed;
+  result.buffers[6].absolute = result.buffers[6].relative = 1e-5;
+  result.parameters = {groups, heads, 1, keys, values, keys, 0, 0, 0, 0, 0, 0, 2, 0, heads * state, 0};
+  return result;
+}
+
 // Two rows, longer than a group takes at once, written from their ends.
 KernelCase cumsum_case(const DeviceCaps& caps) {
   const std::size_t rows = 2, length = 1100;
@@ -887,6 +924,8 @@ std::vector<KernelCase> kernel_cases(const DeviceCaps& caps) {
   cases.push_back(rope_case(caps));
   cases.push_back(rope_into_cache_case(DType::f32, 4, false, caps));
   cases.push_back(rope_into_cache_case(DType::f16, 1, true, caps));
+  cases.push_back(recurrent_step_case({.delta = false, .interleaved = false}, caps));
+  cases.push_back(recurrent_step_case({.delta = true, .interleaved = true}, caps));
   cases.push_back(cumsum_case(caps));
   cases.push_back(random_case(kernels::RandomNumbers::uniform, caps));
   cases.push_back(random_case(kernels::RandomNumbers::normal, caps));

@@ -18,6 +18,7 @@
 #include "wick/kernels/quantize.h"
 #include "wick/kernels/quantized_matvec.h"
 #include "wick/kernels/random.h"
+#include "wick/kernels/recurrent_step.h"
 #include "wick/kernels/reduce.h"
 #include "wick/kernels/rope.h"
 #include "wick/kernels/sample.h"
@@ -246,6 +247,7 @@ class Families {
     for (const auto& row : kGateKinds) add([=, this] { return kernels::gate_pairs(row.kind, row.kind != GateKind::gelu, caps_); });
     add([this] { return kernels::group_by_expert(128, 64, caps_); });
     add([this] { return kernels::sample(caps_); });
+    for (const bool delta : {false, true}) add([=, this] { return kernels::recurrent_step({delta, delta}, caps_); });
     for (const bool ends : {false, true}) add([=, this] { return kernels::attention_join(ends, ends, caps_); });
   }
 

@@ -10,6 +10,7 @@
 
 #include "wick/base/error.h"
 #include "wick/tensor/ops/copy.h"
+#include "wick/tensor/ops/recurrent_step.h"
 #include "wick/tensor/ops/rope.h"
 
 namespace wick {
@@ -161,6 +162,27 @@ TEST(RopeIntoCache, APositionOrSlotThatIsNotThereIsAnError) {
   // Without pairs nothing turns, and positions count for nothing.
   EXPECT_EQ(run({-7, 90}, {4, -1}, Tensor::zeros({0, 0, 2}, DType::f32, device)).to_vector<float>(), heads.to_vector<float>());
   EXPECT_EQ(cache.narrow(1, 4, 1).to_vector<float>(), heads.narrow(0, 0, 1).to_vector<float>());
+}
+
+TEST(RecurrentStep, ASlotThatIsNotThereOrAShapeThatDoesNotFitIsAnError) {
+  const Device device = Device::cpu();
+  const Tensor keys = ramp({2, 1, 3}, 97, device), values = ramp({2, 2, 4}, 89, device),
+               decay = Tensor::ones({2, 2, 1}, DType::f32, device), rate = Tensor::ones({2, 2}, DType::f32, device),
+               states = Tensor::zeros({3, 24}, DType::f32, device);
+  const auto run = [&](std::vector<int32_t> from, std::vector<int32_t> to, const Tensor& value, const Tensor& into) {
+    const StateSlots slots{Tensor::from_vector(from, {2}, device), Tensor::from_vector(to, {2}, device)};
+    return recurrent_step({keys, keys, value, decay, rate}, slots, into, {});
+  };
+  using testing::HasSubstr;
+  using testing::ThrowsMessage;
+  EXPECT_THAT([&] { (void)run({0, 3}, {1, 2}, values, states); },
+              ThrowsMessage<Error>(HasSubstr("sequence 1 names slot 3; allowed: 0 to 2")));
+  EXPECT_THAT([&] { (void)run({0, 0}, {-1, 2}, values, states); }, ThrowsMessage<Error>(HasSubstr("sequence 0 names slot -1")));
+  EXPECT_EQ(states.to_vector<float>(), std::vector<float>(72));  // nothing was written
+  EXPECT_THAT([&] { (void)run({0, 0}, {1, 2}, values, states.narrow(1, 0, 23)); },
+              ThrowsMessage<Error>(HasSubstr("heads · k · v] = [slots, 24]")));
+  EXPECT_THAT([&] { (void)run({0, 0}, {1, 2}, ramp({2, 3, 4}, 89, device), states); }, ThrowsMessage<Error>(HasSubstr("decay")));
+  EXPECT_THAT([&] { (void)run({0, 0}, {1, 2}, Var::from_tensor(values).tensor(), states); }, ThrowsMessage<Error>(HasSubstr("no gradient")));
 }
 
 }  // namespace

@@ -23,6 +23,7 @@
 #include "wick/tensor/ops/linear.h"
 #include "wick/tensor/ops/matmul.h"
 #include "wick/tensor/ops/normalize.h"
+#include "wick/tensor/ops/recurrent_step.h"
 #include "wick/tensor/ops/rope.h"
 #include "wick/tensor/ops/sample.h"
 #include "wick/tensor/ops/unary.h"
@@ -74,6 +75,12 @@ void call(OpId op, DType dtype, const Device& device) {
       const Tensor places = Tensor::from_vector(std::vector<int32_t>{0, 1}, {2}, device);
       return (void)rope_into_cache(heads, heads, heads, {places, places}, Tensor::zeros({2, 4, 2}, DType::f32, device),
                                    RopeStyle::interleaved, cache, cache);
+    }
+    case OpId::recurrent_step: {
+      const Tensor heads = floats.reshape({2, 1, width}), ones = Tensor::ones({2, 1}, DType::f32, device);
+      const StateSlots slots{Tensor::from_vector(std::vector<int32_t>{0, 1}, {2}, device),
+                             Tensor::from_vector(std::vector<int32_t>{0, 1}, {2}, device)};
+      return (void)recurrent_step({ones.unsqueeze(-1), ones.unsqueeze(-1), heads, ones.unsqueeze(-1), ones}, slots, x, {});
     }
     case OpId::embedding: return (void)embedding(x, Tensor::zeros({3}, DType::u32, device));
     case OpId::matmul: return (void)matmul(x, is_quantized(dtype) ? x : x.transpose(0, 1));

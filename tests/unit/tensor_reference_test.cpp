@@ -12,6 +12,7 @@
 #include "wick/tensor/ops/copy.h"
 #include "wick/tensor/ops/matmul.h"
 #include "wick/tensor/ops/normalize.h"
+#include "wick/tensor/ops/recurrent_step.h"
 #include "wick/tensor/ops/reference.h"
 #include "wick/tensor/ops/rope.h"
 #include "wick/tensor/ops/unary.h"
@@ -109,6 +110,22 @@ TEST(Reference, RopeTurnsPairsOfBothStyles) {
   const RopeParams half_split{RopeStyle::half_split};
   EXPECT_EQ(reference(OpId::rope, &interleaved, {x, table}, {1, 1, 5}), (std::vector<double>{-2, 1, -4, 3, 5}));
   EXPECT_EQ(reference(OpId::rope, &half_split, {x, table}, {1, 1, 5}), (std::vector<double>{-3, -4, 1, 2, 5}));
+}
+
+TEST(Reference, AStateDecaysTakesAValueInAndIsRead) {
+  // One head of two keys and one value: the state (4, 8) becomes (2, 4), which holds 10 under the key (1, 2).
+  const ReferenceTensor query{{1, 1, 2}, {1, 10}}, key{{1, 1, 2}, {1, 2}}, value{{1, 1, 1}, {12}}, decay{{1, 1, 1}, {0.5}},
+      rate{{1, 1}, {3}}, from{{1}, {1}}, to{{1}, {0}};
+  const auto step = [&](bool delta) {
+    const RecurrentStepParams params{.delta = delta, .interleaved = false};
+    std::vector<ReferenceTensor> outputs = {{{2, 2}, {0, 0, 4, 8}}, {{1, 1, 1}, {0}}};
+    rule(OpId::recurrent_step).reference(&params, std::vector{query, key, value, decay, rate, from, to}, outputs);
+    std::vector<double> all = outputs[0].values;
+    all.push_back(outputs[1].values[0]);
+    return all;
+  };
+  EXPECT_EQ(step(false), (std::vector<double>{2 + 36, 4 + 72, 4, 8, 38 + 760}));
+  EXPECT_EQ(step(true), (std::vector<double>{2 + 6, 4 + 12, 4, 8, 8 + 160}));
 }
 
 TEST(Reference, AttentionSeesThePastAndItself) {

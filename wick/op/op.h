@@ -43,6 +43,7 @@ namespace [[gnu::visibility("default")]] wick {
   ROW(linear_experts, LinearParams, 3, 4, 1, 1)  /* linear with the weights of those experts that each row names */                      \
   ROW(gated_linear_experts, LinearParams, 4, 6, 1, 1)  /* the same of gated_linear */                                                    \
   ROW(attention, AttentionParams, 6, 9, 2, 1)    /* scaled dot-product attention of a batch of sequences over a key/value cache */       \
+  ROW(recurrent_step, RecurrentStepParams, 7, 7, 2, 1)  /* a step of linear attention: states change and are read in one pass */         \
   ROW(conv2d, ConvParams, 2, 2, 1, 1)            /* cross-correlation with a kernel */                                                   \
   ROW(conv_transpose2d, ConvParams, 2, 2, 1, 1)  /* its adjoint */                                                                       \
   ROW(avg_pool2d, PoolParams, 1, 1, 1, 1)        /* means over windows */                                                                \
@@ -348,6 +349,19 @@ struct AttentionParams {
   bool precise = false;
   bool deterministic = false;
   bool has_sinks = false, has_slopes = false, has_mask = false;
+};
+
+// One position of each of some sequences of linear attention, of a state S [k, v] of each head: Mamba 2, the gated delta rule.
+// Inputs, all f32 and row-major but for the slots: query and key [sequences, key_heads, k]; value [sequences, heads, v]; decay [sequences,
+// heads, 1] of a state, or [sequences, heads, k] of its rows; rate [sequences, heads]; from and to [sequences], i32. Outputs: states f32
+// [slots, heads · k · v], whose rows are contiguous and of which only those in `to` change, and the result [sequences, heads, v], f32.
+// For each head, with S = states[from]:
+//   S = decay · S;  S = S + key ⊗ rate · value, delta: S + key ⊗ rate · (value - Sᵀ · key);  states[to] = S;  result = Sᵀ · query.
+// heads is a multiple of key_heads. Head h has key head h / (heads / key_heads), interleaved: h % key_heads. `from` and `to` of one
+// sequence may be one slot; else none in `to` is one that another sequence has. A result has the same bits beside any other sequences.
+struct RecurrentStepParams {
+  bool delta = false;
+  bool interleaved = false;
 };
 
 // The table of ops.

@@ -34,6 +34,8 @@ void rope_any(const OpCall& call);
 void rope_into_cache_any(const OpCall& call);
 // embedding.cpp
 void embedding_any(const OpCall& call);
+// recurrent_step.cpp
+void recurrent_step_f32(const OpCall& call);
 // cumsum.cpp
 void cumsum_any(const OpCall& call);
 // random.cpp

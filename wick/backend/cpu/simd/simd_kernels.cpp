@@ -27,6 +27,7 @@ SimdKernels build(InstructionSet set) {
   fill_product_kernels(kernels);
   fill_quantize_kernels(kernels);
   fill_random_kernels(kernels);
+  fill_recurrent_kernels(kernels);
   fill_reduce_loops(kernels);
   fill_row_loops(kernels);
   fill_unary_f32_loops(kernels);

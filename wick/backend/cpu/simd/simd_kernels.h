@@ -11,6 +11,7 @@
 #include "wick/backend/cpu/simd/number_loops.h"
 #include "wick/backend/cpu/simd/peak_kernels.h"
 #include "wick/backend/cpu/simd/product_kernels.h"
+#include "wick/backend/cpu/simd/recurrent_kernels.h"
 #include "wick/backend/cpu/simd/row_loops.h"
 #include "wick/backend/cpu/simd/tile_kernels.h"
 #include "wick/backend/cpu/weights/interleave.h"
@@ -80,6 +81,7 @@ struct SimdKernels {
   CacheKernels cache_f16;
   CacheKernels cache_bf16;
   CacheKernels cache_q8_0;
+  RecurrentKernels recurrent;
 
   // `blocks` blocks of the stream of random numbers from number `block` on, and uniform numbers from n words (f64: 2n) of it.
   void (*philox)(uint64_t seed, uint64_t block, uint32_t* words, size_t blocks) = nullptr;
@@ -133,6 +135,7 @@ void fill_wide_loops(SimdKernels& kernels);
 void fill_product_kernels(SimdKernels& kernels);
 void fill_quantize_kernels(SimdKernels& kernels);
 void fill_random_kernels(SimdKernels& kernels);
+void fill_recurrent_kernels(SimdKernels& kernels);
 void fill_reduce_loops(SimdKernels& kernels);
 void fill_row_loops(SimdKernels& kernels);
 void fill_unary_f32_loops(SimdKernels& kernels);
