@@ -75,9 +75,9 @@ void StepNumbers::add_adapters(const AdapterNumbers& adapters) {
 void StepNumbers::add_states(const KvPlan& plan, int64_t columns) {
   row_starts_ = plan.starts;
   state_to_ = plan.state_to;
-  sources_ = plan.state_from;
   columns_ = columns;
-  state_from_ = add(plan.state_from, plan.sequences, 0);
+  slabs_from_ = add(plan.state_from, plan.sequences, 0);
+  slabs_to_ = add(plan.state_to, plan.sequences, 0);
   std::vector<int32_t> seen(static_cast<size_t>((columns + 1) * shape_.rows)), last;
   for (int64_t sequence = 0; sequence < plan.sequences; ++sequence) {
     const int64_t first = plan.starts[static_cast<size_t>(sequence)], end = plan.starts[static_cast<size_t>(sequence) + 1];
@@ -110,12 +110,12 @@ StepInputs StepNumbers::inputs(const Tensor& all) const {
                                   floats_of(all.narrow(0, scales_, count)).reshape({shape_.rows, of_row, 1})};
   }
   if (!state_to_.empty()) {
-    inputs.states = StateInputs{.starts = row_starts_,
-                                .state_to = state_to_,
-                                .sources = sources_,
-                                .state_from = all.narrow(0, state_from_, shape_.sequences),
-                                .seen = all.narrow(0, seen_, (columns_ + 1) * shape_.rows).reshape({columns_ + 1, shape_.rows}),
-                                .last = all.narrow(0, last_, shape_.sequences * columns_)};
+    inputs.states =
+        StateInputs{.starts = row_starts_,
+                    .state_to = state_to_,
+                    .slabs = {.from = all.narrow(0, slabs_from_, shape_.sequences), .to = all.narrow(0, slabs_to_, shape_.sequences)},
+                    .seen = all.narrow(0, seen_, (columns_ + 1) * shape_.rows).reshape({columns_ + 1, shape_.rows}),
+                    .last = all.narrow(0, last_, shape_.sequences * columns_)};
   }
   return inputs;
 }

@@ -10,6 +10,7 @@
 #include "wick/model/lora/lora_stack.h"
 #include "wick/model/recorded_steps.h"
 #include "wick/tensor/ops/attention.h"
+#include "wick/tensor/ops/recurrent_step.h"
 #include "wick/tensor/ops/rope.h"
 #include "wick/tensor/tensor.h"
 
@@ -19,8 +20,7 @@ namespace wick {
 struct StateInputs {
   std::vector<int32_t> starts;    // [sequences + 1]: the first row of each, and behind the last
   std::vector<int32_t> state_to;  // [sequences]: the slabs that states are written to
-  std::vector<int32_t> sources;   // [sequences]: state_from, on the host
-  Tensor state_from;              // i32 [sequences]: those that they are read from
+  StateSlots slabs;               // those that they are read from, and these, on the device
   // Places in the sequences' columns before these rows [sequences · columns] with the rows behind them. What the row's convolution sees,
   // the furthest first: i32 [columns + 1, rows]; and each sequence's last columns: i32 [sequences · columns].
   Tensor seen, last;
@@ -85,8 +85,8 @@ class StepNumbers {
   };
   std::vector<Group> groups_;
   // Numbers for recurrent layers; state_to_ is empty without them.
-  std::vector<int32_t> row_starts_, state_to_, sources_;
-  int64_t columns_ = 0, state_from_ = 0, seen_ = 0, last_ = 0;
+  std::vector<int32_t> row_starts_, state_to_;
+  int64_t columns_ = 0, slabs_from_ = 0, slabs_to_ = 0, seen_ = 0, last_ = 0;
 };
 
 }  // namespace wick

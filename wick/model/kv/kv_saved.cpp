@@ -1,5 +1,5 @@
 // A sequence of a KvPool as bytes:
-//   "WICKSEQ2", fingerprint of the layout u64, length u64, for each cache group its first saved position u64, tokens i32 [length],
+//   "WICKSEQ3", fingerprint of the layout u64, length u64, for each cache group its first saved position u64, tokens i32 [length],
 //   for each layer the rows of its saved positions, in order: keys, then values, head by head,
 //   for each recurrent layer its f32 numbers, FNV-1a of all before it u64.
 // Of a group are saved the positions that the next one attends to, the others in their first block, and what the pool still holds of those
@@ -16,7 +16,7 @@
 namespace wick {
 namespace {
 
-constexpr std::array<char, 8> kMagic = {'W', 'I', 'C', 'K', 'S', 'E', 'Q', '2'};
+constexpr std::array<char, 8> kMagic = {'W', 'I', 'C', 'K', 'S', 'E', 'Q', '3'};
 constexpr size_t kHeaderBytes = kMagic.size() + 2 * sizeof(uint64_t);
 
 void append(std::vector<std::byte>& bytes, const void* data, size_t count) {
@@ -134,7 +134,7 @@ SequenceHandle KvPool::restore(std::span<const std::byte> bytes, uint64_t identi
   const auto corrupt = [](const char* why) { fail(ErrorCode::corrupt_file, "saved sequence: {}", why); };
   const size_t header = kHeaderBytes + groups_.size() * sizeof(uint64_t);
   if (bytes.size() < header + sizeof(uint64_t)) corrupt("it is too short for a header");
-  if (std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0) corrupt("it does not begin with WICKSEQ2");
+  if (std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0) corrupt("it does not begin with WICKSEQ3");
   if (load_word(bytes, kMagic.size()) != fingerprint()) {
     fail(ErrorCode::invalid_argument, "saved sequence: it is of another model than {}, or of another type of KV cache", layout_.model);
   }

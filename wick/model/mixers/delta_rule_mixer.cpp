@@ -170,19 +170,15 @@ Tensor DeltaRuleMixer::scan_by_channel(const Rows& rows, int64_t first, int64_t 
 
 Tensor DeltaRuleMixer::step(const Rows& rows, const SequenceRun& run, const MixerContext& context) const {
   const int64_t sequences = run.sequences, heads = spec_.value_heads;
-  const Tensor queries = of_value_heads(rows.queries), keys = of_value_heads(rows.keys);  // [sequences, value_heads, 1, key_dim]
-  const Tensor values = rows.values.reshape({sequences, heads, 1, spec_.value_dim});
-  const Tensor shares = rows.shares.reshape({sequences, heads, 1, 1});
-  const Tensor left = rows.decays.reshape({sequences, heads, spec_.by_channel ? spec_.key_dim : 1, 1}).exp();
-  const auto change = [&](const StateStep::Part& part, const Tensor& state) {
-    const Tensor kept = state * part.of(left);
-    const Tensor key = part.of(keys);
-    const Tensor moved = (part.of(values) - key.matmul(kept)) * part.of(shares);
-    return kept + key.transpose(-1, -2) * moved;
-  };
-  const auto read = [&](const StateStep::Part& part, const Tensor& state) { return part.of(queries).matmul(state); };
-  const StateStep states(state_, heads, spec_.key_dim, spec_.value_dim);
-  return states.run(run, context.pool, context.places.step.states.value(), change, read).reshape({sequences, 1, heads, spec_.value_dim});
+  const auto of_key_heads = [&](const Tensor& all) { return all.reshape({sequences, spec_.key_heads, spec_.key_dim}); };
+  const RecurrentRows changes{.query = of_key_heads(rows.queries),
+                              .key = of_key_heads(rows.keys),
+                              .value = rows.values.reshape({sequences, heads, spec_.value_dim}),
+                              .decay = rows.decays.exp().reshape({sequences, heads, spec_.by_channel ? spec_.key_dim : 1}),
+                              .rate = rows.shares.reshape({sequences, heads})};
+  const RecurrentStepParams params{.delta = true, .interleaved = spec_.interleaved};
+  const Tensor y = state_.change(context.pool, context.places.step.states.value(), run, changes, params);
+  return y.reshape({sequences, 1, heads, spec_.value_dim});
 }
 
 Tensor DeltaRuleMixer::states_of(const Tensor& mixed, const Tensor& shares, const Tensor& decays, const MixerContext& context) const {

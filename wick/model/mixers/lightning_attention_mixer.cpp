@@ -31,6 +31,8 @@ class LightningAttentionMixer final : public Mixer {
   // What `count` positions from `first` on, at most kLightningChunk, give: [sequences, positions, heads, head_dim]. qkv: [sequences,
   // positions, heads, 3 · head_dim]. `state` [sequences, heads, head_dim, head_dim] is then the one after them.
   [[nodiscard]] Tensor attend(const Tensor& qkv, int64_t first, int64_t count, Tensor& state) const;
+  // What the only position of each sequence gives: [sequences, 1, heads, head_dim].
+  [[nodiscard]] Tensor step(const Tensor& qkv, const SequenceRun& run, const MixerContext& context) const;
   // [rows, inner] of all sequences.
   [[nodiscard]] Tensor attend_all(const Tensor& qkv, const MixerContext& context) const;
 
@@ -42,6 +44,7 @@ class LightningAttentionMixer final : public Mixer {
   // What is left of a state after 1, 2 … positions, and of each of kLightningChunk positions after the last: [heads, kLightningChunk, 1].
   Tensor left_, left_after_;
   Tensor left_between_;  // of an earlier position at a later one: [heads, kLightningChunk, kLightningChunk]
+  Tensor rate_;          // 1 for each head
 };
 
 LightningAttentionMixer::LightningAttentionMixer(const LightningAttentionSpec& spec, WeightReader& weights, const MixerPlace& place,
@@ -68,6 +71,7 @@ LightningAttentionMixer::LightningAttentionMixer(const LightningAttentionSpec& s
   left_ = Tensor::from_vector(left, {spec.heads, kLightningChunk, 1}, weights.device());
   left_after_ = Tensor::from_vector(left_after, {spec.heads, kLightningChunk, 1}, weights.device());
   left_between_ = Tensor::from_vector(left_between, {spec.heads, kLightningChunk, kLightningChunk}, weights.device());
+  rate_ = Tensor::ones({spec.heads}, DType::f32, weights.device());
 }
 
 Tensor LightningAttentionMixer::attend(const Tensor& qkv, int64_t first, int64_t count, Tensor& state) const {
@@ -81,17 +85,34 @@ Tensor LightningAttentionMixer::attend(const Tensor& qkv, int64_t first, int64_t
   return y.transpose(1, 2);
 }
 
+Tensor LightningAttentionMixer::step(const Tensor& qkv, const SequenceRun& run, const MixerContext& context) const {
+  const Tensor by_head = qkv.reshape({run.sequences, spec_.heads, 3 * spec_.head_dim});
+  const auto part = [&](int64_t index) { return by_head.narrow(-1, index * spec_.head_dim, spec_.head_dim); };
+  const RecurrentRows changes{.query = part(0),
+                              .key = part(1),
+                              .value = part(2),
+                              .decay = left_.narrow(1, 0, 1).transpose(0, 1).broadcast_to({run.sequences, spec_.heads, 1}),
+                              .rate = rate_.broadcast_to({run.sequences, spec_.heads})};
+  const Tensor y = state_.change(context.pool, context.places.step.states.value(), run, changes, {});
+  return y.reshape({run.sequences, 1, spec_.heads, spec_.head_dim});
+}
+
 Tensor LightningAttentionMixer::attend_all(const Tensor& qkv, const MixerContext& context) const {
   const StateInputs& step = context.places.step.states.value();
-  const Tensor before = state_.read(context.pool, step);
   // Whatever else comes in, and in how many parts: position by position, sequence by sequence.
   const int64_t chunk = deterministic_ ? 1 : kLightningChunk, heads = spec_.heads, head_dim = spec_.head_dim;
   std::vector<Tensor> parts;
   for (const SequenceRun& run : runs_of(step, deterministic_)) {
     const Tensor rows = run.rows_of(qkv, 0, {heads, 3 * head_dim});
-    Tensor state = before.narrow(0, run.first, run.sequences).reshape({run.sequences, heads, head_dim, head_dim});
-    const Tensor y = in_chunks(run.positions, chunk, [&](int64_t first, int64_t count) { return attend(rows, first, count, state); });
-    state_.write(context.pool, step, run.first, state.reshape({run.sequences, inner() * head_dim}));
+    Tensor y;
+    if (run.positions == 1 && !deterministic_) {
+      y = this->step(rows, run, context);
+    } else {
+      Tensor state = state_.read(context.pool, step, run.first, run.sequences);
+      state = state.reshape({run.sequences, heads, head_dim, head_dim});
+      y = in_chunks(run.positions, chunk, [&](int64_t first, int64_t count) { return attend(rows, first, count, state); });
+      state_.write(context.pool, step, run.first, state.reshape({run.sequences, inner() * head_dim}));
+    }
     parts.push_back(y.reshape({run.sequences * run.positions, inner()}));
   }
   return joined(parts, 0);

@@ -6,19 +6,8 @@
 #include "wick/tensor/ops/copy.h"
 
 namespace wick {
-namespace {
-
-// Of a state that is changed at once on the host: with what is computed of them they stay in a core's second cache.
-constexpr int64_t kCachedNumbers = 64 * 1024;
-
-}  // namespace
-
-Tensor StateRange::read_one(const KvPool& pool, const StateInputs& step, int64_t sequence) const {
-  return pool.states(recurrent_).narrow(1, first_, count_).narrow(0, step.sources[static_cast<size_t>(sequence)], 1);
-}
-
 Tensor StateRange::read(const KvPool& pool, const StateInputs& step, int64_t first, int64_t sequences) const {
-  return pool.states(recurrent_).narrow(1, first_, count_).index_select(step.state_from.narrow(0, first, sequences), 0);
+  return pool.states(recurrent_).narrow(1, first_, count_).index_select(step.slabs.from.narrow(0, first, sequences), 0);
 }
 
 void StateRange::write(const KvPool& pool, const StateInputs& step, int64_t first, const Tensor& values) const {
@@ -31,6 +20,13 @@ void StateRange::write(const KvPool& pool, const StateInputs& step, int64_t firs
     copy(values.narrow(0, index, end - index), states.narrow(0, slab(index), end - index));
     index = end;
   }
+}
+
+Tensor StateRange::change(const KvPool& pool, const StateInputs& step, const SequenceRun& run, const RecurrentRows& rows,
+                          RecurrentStepParams params) const {
+  const auto of_run = [&](const Tensor& slabs) { return slabs.narrow(0, run.first, run.sequences); };
+  const Tensor states = pool.states(recurrent_).narrow(1, first_, count_);
+  return recurrent_step(rows, {of_run(step.slabs.from), of_run(step.slabs.to)}, states, params);
 }
 
 Tensor SequenceRun::rows_of(const Tensor& all, int64_t column, std::initializer_list<int64_t> extents) const {
@@ -55,26 +51,6 @@ std::vector<SequenceRun> runs_of(const StateInputs& step, bool alone) {
 }
 
 Tensor joined(const std::vector<Tensor>& parts, int dim) { return parts.size() == 1 ? parts.front() : Tensor::cat(parts, dim); }
-
-std::vector<StateStep::Part> StateStep::parts_of(const SequenceRun& run, const KvPool& pool) const {
-  if (!pool.device().caps().host_memory) return {{0, run.sequences, 0, heads_}};
-  const int64_t at_once = std::clamp<int64_t>(kCachedNumbers / (rows_ * columns_), 1, heads_);
-  std::vector<Part> parts;
-  for (int64_t sequence = 0; sequence < run.sequences; ++sequence) {
-    for (int64_t head = 0; head < heads_; head += at_once) parts.push_back({sequence, 1, head, std::min(at_once, heads_ - head)});
-  }
-  return parts;
-}
-
-Tensor StateStep::before(const Part& part, const SequenceRun& run, const KvPool& pool, const StateInputs& step) const {
-  const Tensor numbers = part.sequences == 1 ? range_of(part).read_one(pool, step, run.first + part.sequence)
-                                             : range_of(part).read(pool, step, run.first, part.sequences);
-  return numbers.reshape({part.sequences, part.heads, rows_, columns_});
-}
-
-void StateStep::write(const Part& part, const SequenceRun& run, const KvPool& pool, const StateInputs& step, const Tensor& state) const {
-  range_of(part).write(pool, step, run.first + part.sequence, state.reshape({part.sequences, part.heads * rows_ * columns_}));
-}
 
 ShortConvolution::ShortConvolution(WeightReader& weights, const std::string& name, int64_t recurrent, int64_t width, int64_t kernel)
     : width_(width), columns_(kernel - 1), state_(recurrent, 0, columns_ * width), bias_(weights.find_vector(name + ".bias", width)) {

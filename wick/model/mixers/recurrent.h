@@ -11,29 +11,10 @@
 #include "wick/model/kv/kv_pool.h"
 #include "wick/model/step_inputs.h"
 #include "wick/model/weights.h"
+#include "wick/tensor/ops/recurrent_step.h"
 #include "wick/tensor/tensor.h"
 
 namespace wick {
-
-// A range of the numbers that a recurrent layer keeps of each sequence.
-class StateRange {
- public:
-  StateRange(int64_t recurrent, int64_t first, int64_t count) : recurrent_(recurrent), first_(first), count_(count) {}
-
-  // Numbers of these, from `first` on.
-  [[nodiscard]] StateRange part(int64_t first, int64_t count) const { return {recurrent_, first_ + first, count}; }
-  // Those that a sequence of the step begins with, where the pool has them: f32 [1, count].
-  [[nodiscard]] Tensor read_one(const KvPool& pool, const StateInputs& step, int64_t sequence) const;
-  // The numbers that the step's sequences begin with: f32 [sequences, count].
-  [[nodiscard]] Tensor read(const KvPool& pool, const StateInputs& step) const { return read(pool, step, 0, std::ssize(step.state_to)); }
-  // The same of some sequences.
-  [[nodiscard]] Tensor read(const KvPool& pool, const StateInputs& step, int64_t first, int64_t sequences) const;
-  // Sets those of sequence number `first` of the step and of those after it: [any, count].
-  void write(const KvPool& pool, const StateInputs& step, int64_t first, const Tensor& values) const;
-
- private:
-  int64_t recurrent_, first_, count_;
-};
 
 // Neighbouring sequences of a step with equally many rows, which are computed together.
 struct SequenceRun {
@@ -47,6 +28,25 @@ struct SequenceRun {
 // `alone`: each sequence is a run, so that its results do not depend on the others.
 [[nodiscard]] std::vector<SequenceRun> runs_of(const StateInputs& step, bool alone);
 
+// A range of the numbers that a recurrent layer keeps of each sequence.
+class StateRange {
+ public:
+  StateRange(int64_t recurrent, int64_t first, int64_t count) : recurrent_(recurrent), first_(first), count_(count) {}
+
+  // The numbers that the step's sequences begin with: f32 [sequences, count].
+  [[nodiscard]] Tensor read(const KvPool& pool, const StateInputs& step) const { return read(pool, step, 0, std::ssize(step.state_to)); }
+  // The same of some sequences.
+  [[nodiscard]] Tensor read(const KvPool& pool, const StateInputs& step, int64_t first, int64_t sequences) const;
+  // Sets those of sequence number `first` of the step and of those after it: [any, count].
+  void write(const KvPool& pool, const StateInputs& step, int64_t first, const Tensor& values) const;
+  // recurrent_step of a run of one position, where the pool has these numbers, states [heads, k, v]: f32 [sequences, heads, v].
+  [[nodiscard]] Tensor change(const KvPool& pool, const StateInputs& step, const SequenceRun& run, const RecurrentRows& rows,
+                              RecurrentStepParams params) const;
+
+ private:
+  int64_t recurrent_, first_, count_;
+};
+
 // A tensor of its parts, one behind the other along a dimension.
 [[nodiscard]] Tensor joined(const std::vector<Tensor>& parts, int dim);
 
@@ -58,51 +58,6 @@ template <class Scan>
   for (int64_t first = 0; first < positions; first += chunk) parts.push_back(scan(first, std::min(chunk, positions - first)));
   return joined(parts, 1);
 }
-
-// One position of each of a run's sequences: a function changes the states of heads, by which it is called for some of them at a time. On
-// the host these are as many heads of one sequence as stay in a core's cache, so that only what is read and written at last goes through
-// memory; elsewhere all heads of all sequences.
-class StateStep {
- public:
-  // Heads of some of a run's sequences.
-  struct Part {
-    int64_t sequence, sequences, head, heads;
-    // Those of a tensor [sequences, heads, …] of the run.
-    [[nodiscard]] Tensor of(const Tensor& whole) const { return whole.narrow(0, sequence, sequences).narrow(1, head, heads); }
-  };
-
-  // States of `heads` heads, each of `rows` × `columns` numbers, are at `range`.
-  StateStep(const StateRange& range, int64_t heads, int64_t rows, int64_t columns)
-      : range_(range), heads_(heads), rows_(rows), columns_(columns) {}
-
-  // change(part, state), of states [sequences, heads, rows, columns], gives the new ones; read(part, state), of the new ones, a result
-  // [sequences, heads, 1, width]. Returns all results.
-  template <class Change, class Read>
-  [[nodiscard]] Tensor run(const SequenceRun& run, const KvPool& pool, const StateInputs& step, const Change& change,
-                           const Read& read) const {
-    std::vector<Tensor> sequences, results;
-    for (const Part& part : parts_of(run, pool)) {
-      const Tensor state = change(part, before(part, run, pool, step));
-      write(part, run, pool, step, state);
-      results.push_back(read(part, state));
-      if (part.head + part.heads < heads_) continue;
-      sequences.push_back(joined(results, 1));
-      results.clear();
-    }
-    return joined(sequences, 0);
-  }
-
- private:
-  [[nodiscard]] std::vector<Part> parts_of(const SequenceRun& run, const KvPool& pool) const;
-  [[nodiscard]] StateRange range_of(const Part& part) const {
-    return range_.part(part.head * rows_ * columns_, part.heads * rows_ * columns_);
-  }
-  [[nodiscard]] Tensor before(const Part& part, const SequenceRun& run, const KvPool& pool, const StateInputs& step) const;
-  void write(const Part& part, const SequenceRun& run, const KvPool& pool, const StateInputs& step, const Tensor& state) const;
-
-  StateRange range_;
-  int64_t heads_, rows_, columns_;
-};
 
 // A causal convolution of each column by itself. Weights: "<name>.weight" [width, kernel], "<name>.bias" [width] where there is one.
 class ShortConvolution {

@@ -29,8 +29,8 @@ class StateSpaceMixer final : public Mixer {
     Tensor columns, reads;  // [.., groups, state_size]: what goes into states, and what is read of them
     Tensor steps;           // [.., heads]
   };
-  // What positions from `first` on, at most kChunk, give: [sequences, positions, heads, head_dim]. `state` [sequences, heads, head_dim,
-  // state_size] is then the one behind them.
+  // What positions from `first` on, at most kChunk, give: [sequences, positions, heads, head_dim]. `state` [sequences, heads, state_size,
+  // head_dim] is then the one behind them.
   [[nodiscard]] Tensor scan(const Rows& rows, int64_t first, int64_t count, Tensor& state) const;
   // What the only position of each sequence gives: [sequences, 1, heads, head_dim].
   [[nodiscard]] Tensor step(const Rows& rows, const SequenceRun& run, const MixerContext& context) const;
@@ -73,16 +73,15 @@ Tensor StateSpaceMixer::of_heads(const Tensor& groups) const {
 
 Tensor StateSpaceMixer::step(const Rows& rows, const SequenceRun& run, const MixerContext& context) const {
   const int64_t sequences = run.sequences, heads = spec_.heads;
-  const Tensor steps = rows.steps.reshape({sequences, heads, 1, 1});
-  const Tensor left = (steps * decay_.reshape({heads, 1, 1})).exp();
-  const Tensor x = rows.x.reshape({sequences, heads, spec_.head_dim, 1}) * steps;
-  const Tensor columns = of_heads(rows.columns), reads = of_heads(rows.reads);
-  const auto change = [&](const StateStep::Part& part, const Tensor& state) {
-    return state * part.of(left) + part.of(x) * part.of(columns);
-  };
-  const auto read = [&](const StateStep::Part& part, const Tensor& state) { return part.of(reads).matmul(state.transpose(-1, -2)); };
-  const StateStep states(state_, heads, spec_.head_dim, spec_.state_size);
-  return states.run(run, context.pool, context.places.step.states.value(), change, read).reshape({sequences, 1, heads, spec_.head_dim});
+  const auto of_groups = [&](const Tensor& all) { return all.reshape({sequences, spec_.groups, spec_.state_size}); };
+  const Tensor steps = rows.steps.reshape({sequences, heads});
+  const RecurrentRows changes{.query = of_groups(rows.reads),
+                              .key = of_groups(rows.columns),
+                              .value = rows.x.reshape({sequences, heads, spec_.head_dim}),
+                              .decay = (steps * decay_).exp().unsqueeze(-1),
+                              .rate = steps};
+  const Tensor y = state_.change(context.pool, context.places.step.states.value(), run, changes, {});
+  return y.reshape({sequences, 1, heads, spec_.head_dim});
 }
 
 Tensor StateSpaceMixer::scan(const Rows& rows, int64_t first, int64_t count, Tensor& state) const {
@@ -93,13 +92,13 @@ Tensor StateSpaceMixer::scan(const Rows& rows, int64_t first, int64_t count, Ten
   const Tensor sums = (steps * decay_.reshape({heads, 1})).contiguous().cumsum(-1);
   const Tensor x = part(rows.x).transpose(1, 2) * steps.unsqueeze(-1);  // [sequences, heads, positions, head_dim]
   const Tensor columns = of_heads(part(rows.columns)), reads = of_heads(part(rows.reads));
-  Tensor y = reads.matmul(state.transpose(-1, -2)) * sums.exp().unsqueeze(-1);
+  Tensor y = reads.matmul(state) * sums.exp().unsqueeze(-1);
   // Of the later position by the earlier one: what is left of it.
   const Tensor left = (sums.unsqueeze(-1) - sums.unsqueeze(-2)).minimum(0.0).exp().tril();
   y = y + (reads.matmul(columns.transpose(-1, -2)) * left).matmul(x);
   const Tensor last = sums.narrow(-1, count - 1, 1);
   const Tensor kept = x * (last - sums).exp().unsqueeze(-1);
-  state = state * last.exp().unsqueeze(-1) + kept.transpose(-1, -2).matmul(columns);
+  state = state * last.exp().unsqueeze(-1) + columns.transpose(-1, -2).matmul(kept);
   return y.transpose(1, 2);
 }
 
@@ -119,7 +118,7 @@ Tensor StateSpaceMixer::states_of(const Tensor& mixed, const Tensor& steps, cons
       y = this->step(rows, run, context);
     } else {
       Tensor state = state_.read(context.pool, step, run.first, run.sequences);
-      state = state.reshape({run.sequences, spec_.heads, spec_.head_dim, spec_.state_size});
+      state = state.reshape({run.sequences, spec_.heads, spec_.state_size, spec_.head_dim});
       y = in_chunks(run.positions, chunk, [&](int64_t first, int64_t count) { return scan(rows, first, count, state); });
       state_.write(context.pool, step, run.first, state.reshape({run.sequences, inner * spec_.state_size}));
     }
