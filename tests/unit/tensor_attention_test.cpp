@@ -182,7 +182,8 @@ TEST(RecurrentStep, ASlotThatIsNotThereOrAShapeThatDoesNotFitIsAnError) {
   EXPECT_THAT([&] { (void)run({0, 0}, {1, 2}, values, states.narrow(1, 0, 23)); },
               ThrowsMessage<Error>(HasSubstr("heads · k · v] = [slots, 24]")));
   EXPECT_THAT([&] { (void)run({0, 0}, {1, 2}, ramp({2, 3, 4}, 89, device), states); }, ThrowsMessage<Error>(HasSubstr("decay")));
-  EXPECT_THAT([&] { (void)run({0, 0}, {1, 2}, Var::from_tensor(values).tensor(), states); }, ThrowsMessage<Error>(HasSubstr("no gradient")));
+  EXPECT_THAT([&] { (void)run({0, 0}, {1, 2}, Var::from_tensor(values).tensor(), states); },
+              ThrowsMessage<Error>(HasSubstr("no gradient")));
 }
 
 }  // namespace

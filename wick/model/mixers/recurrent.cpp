@@ -71,6 +71,7 @@ void ShortConvolution::split(const Tensor& weight) {
 
 Tensor ShortConvolution::forward(const Tensor& x, const KvPool& pool, const StateInputs& step) const {
   const int64_t sequences = std::ssize(step.state_to);
+  if (columns_ > 0 && x.dim(0) == sequences) return forward_one(x, pool, step);
   const Tensor before = state_.read(pool, step).reshape({sequences * columns_, width_});
   const Tensor all = Tensor::cat({before, x}, 0);
   Tensor sum;
@@ -79,6 +80,19 @@ Tensor ShortConvolution::forward(const Tensor& x, const KvPool& pool, const Stat
     sum = tap == 0 ? seen : sum + seen;
   }
   state_.write(pool, step, 0, all.index_select(step.last, 0).reshape({sequences, columns_ * width_}));
+  return bias_ ? sum + *bias_ : sum;
+}
+
+Tensor ShortConvolution::forward_one(const Tensor& x, const KvPool& pool, const StateInputs& step) const {
+  const Tensor before = state_.read(pool, step);
+  const auto product = [&](int64_t tap) {
+    return (tap < columns_ ? before.narrow(1, tap * width_, width_) : x) * taps_[static_cast<size_t>(tap)];
+  };
+  Tensor sum = product(0);
+  for (int64_t tap = 1; tap <= columns_; ++tap) sum = sum + product(tap);
+  const int64_t kept = (columns_ - 1) * width_;
+  if (kept > 0) state_.part(0, kept).write(pool, step, 0, before.narrow(1, width_, kept));
+  state_.part(kept, width_).write(pool, step, 0, x);
   return bias_ ? sum + *bias_ : sum;
 }
 

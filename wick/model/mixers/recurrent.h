@@ -33,6 +33,8 @@ class StateRange {
  public:
   StateRange(int64_t recurrent, int64_t first, int64_t count) : recurrent_(recurrent), first_(first), count_(count) {}
 
+  // Numbers of these, from `first` on.
+  [[nodiscard]] StateRange part(int64_t first, int64_t count) const { return {recurrent_, first_ + first, count}; }
   // The numbers that the step's sequences begin with: f32 [sequences, count].
   [[nodiscard]] Tensor read(const KvPool& pool, const StateInputs& step) const { return read(pool, step, 0, std::ssize(step.state_to)); }
   // The same of some sequences.
@@ -72,6 +74,8 @@ class ShortConvolution {
 
  private:
   void split(const Tensor& weight);
+  // The same where each sequence has one row.
+  [[nodiscard]] Tensor forward_one(const Tensor& x, const KvPool& pool, const StateInputs& step) const;
 
   int64_t width_, columns_;
   StateRange state_;

@@ -62,6 +62,7 @@ StateSpaceMixer::StateSpaceMixer(const StateSpaceSpec& spec, WeightReader& weigh
       step_bias_(weights.vector(prefix + "ssm_dt.bias", spec.heads)) {
   const int64_t part = spec.inner() / spec.norm_groups;
   if (weights.has(prefix + "ssm_norm.weight")) norm_ = weights.vectors(prefix + "ssm_norm.weight", spec.norm_groups, part);
+  if (norm_ && spec.norm_groups == 1) norm_ = norm_->reshape({part});
   unit_ = Tensor::ones({part}, DType::f32, weights.device());
 }
 
@@ -131,8 +132,10 @@ Tensor StateSpaceMixer::states_of(const Tensor& mixed, const Tensor& steps, cons
 Tensor StateSpaceMixer::gated(const Tensor& y, const Tensor& gate) const {
   Tensor x = y * gate.silu();
   if (!norm_) return x;
+  const RmsNormParams params{spec_.norm_epsilon, deterministic_};
+  if (spec_.norm_groups == 1) return rms_norm(x, *norm_, params);
   const Tensor parts = x.reshape({x.dim(0), spec_.norm_groups, spec_.inner() / spec_.norm_groups});
-  return (rms_norm(parts, unit_, RmsNormParams{spec_.norm_epsilon, deterministic_}) * *norm_).reshape(x.shape());
+  return (rms_norm(parts, unit_, params) * *norm_).reshape(x.shape());
 }
 
 Tensor StateSpaceMixer::forward(const Tensor& normed, const MixerContext& context) const {
