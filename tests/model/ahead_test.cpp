@@ -3,15 +3,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <random>
 #include <vector>
 
+#include "model/recurrent_models.h"
 #include "model/tiny_model.h"
 #include "unit/engine_samples.h"
 #include "unit/found_devices.h"
 #include "unit/temporary_folder.h"
+#include "wick/model/checkpoint/checkpoint.h"
 #include "wick/model/language_model.h"
 
 namespace wick {
@@ -206,6 +210,70 @@ TEST_P(AheadTest, ADeviceLostInTheMiddleIsToldToAll) {
     EXPECT_EQ(engine.accepts(), code != ErrorCode::device_lost);
   }
 }
+
+// Recurrent models: a state is taken back with the token of a text that has ended, and what is kept is what would be kept without.
+class AheadWithStates : public testing::TestWithParam<DeviceLocation> {};
+
+TEST_P(AheadWithStates, TheTokensAndWhatIsKeptAreThoseOfStepsOneByOne) {
+  const bool interpreted = GetParam().kind == DeviceKind::reference;
+  const std::vector<const char*> names = interpreted ? std::vector{"lfm2"} : std::vector{"lfm2", "mamba2", "qwen3next"};
+  for (const char* name : names) {
+    const TemporaryFolder folder;
+    wide_recurrent_model(name).write(folder.path() / "model");
+    const auto model = load_language_model(Checkpoint::open(folder.path() / "model"), Device::open(GetParam()), {.precise = true});
+    const std::shared_ptr<const Tokenizer> tokenizer = fake_tokenizer(600);
+    std::vector<std::vector<TokenId>> plain;
+    std::vector<int64_t> plain_cached;
+    for (const bool goes_ahead : {false, true}) {
+      EngineOptions options{.context = 128, .sequences = 3, .speculation = {.most = 0}};
+      options.ahead = goes_ahead;
+      Engine engine(*model, tokenizer, options);
+      std::vector<std::vector<TokenId>> texts;
+      std::vector<int64_t> cached;
+      // Two at once; then on from each, and from the middle of the first, which a stop token ended.
+      const auto run = [&](std::vector<Request> requests) {
+        std::vector<Stream> streams;
+        for (const Request& one : requests) streams.push_back(engine.submit(one));
+        while (engine.step()) {}
+        for (size_t index = 0; index < streams.size(); ++index) {
+          Answer answer;
+          ASSERT_TRUE(answer.take(streams[index]));
+          ASSERT_FALSE(answer.error) << answer.error->message;
+          cached.push_back(answer.finishes[0].usage.cached_tokens);
+          texts.push_back(requests[index].tokens);
+          texts.back().insert(texts.back().end(), answer.only().begin(), answer.only().end());
+        }
+      };
+      const auto request = [&](const std::vector<TokenId>& tokens, int64_t count) {
+        Request made = EngineSample::request(tokens, count);
+        made.params.ignore_eos = true;
+        return made;
+      };
+      std::mt19937 random(3);
+      const std::vector<TokenId> first = EngineSample::random_tokens(random, 22), second = EngineSample::random_tokens(random, 30);
+      run({request(first, interpreted ? 12 : 50), request(second, interpreted ? 5 : 40)});
+      ASSERT_EQ(texts.size(), 2U);
+      Request stopped = request(second, 60);
+      stopped.params.stop_tokens = {texts[1][33]};
+      run({stopped, request(texts[0], 4)});
+      ASSERT_EQ(texts.size(), 4U);
+      run({request(texts[2], 5), request(texts[3], 5)});
+      EXPECT_EQ(engine.metrics().kv_blocks_used, 0);
+      EXPECT_EQ(engine.metrics().ahead_steps > 0, goes_ahead);
+      if (!goes_ahead) {
+        plain = texts;
+        plain_cached = cached;
+        continue;
+      }
+      EXPECT_EQ(texts, plain) << name;
+      EXPECT_EQ(cached, plain_cached) << name;
+      EXPECT_GT(*std::max_element(cached.begin(), cached.end()), 0) << name;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, AheadWithStates, testing::ValuesIn(found_kernel_devices()), device_name);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(AheadWithStates);
 
 INSTANTIATE_TEST_SUITE_P(Devices, AheadTest, testing::ValuesIn(found_kernel_devices()), device_name);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(AheadTest);

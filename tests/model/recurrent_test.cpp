@@ -10,6 +10,7 @@
 #include <set>
 
 #include "model/golden_models.h"
+#include "model/recurrent_models.h"
 #include "unit/engine_samples.h"
 #include "unit/message_of.h"
 #include "unit/temporary_folder.h"
@@ -22,55 +23,6 @@
 
 namespace wick {
 namespace {
-
-constexpr int32_t kVocabulary = 600;
-constexpr int64_t kPositions = 256;
-
-// The golden's model with more tokens, so that a tokenizer fits it, and more positions.
-GoldenModel wide_model(const std::string& name) {
-  GoldenModel golden = GoldenModel::read(name);
-  golden.json["config"]["vocab_size"] = kVocabulary;
-  for (const char* key : {"max_position_embeddings", "model_max_length"}) {
-    if (golden.json["config"].contains(key)) golden.json["config"][key] = kPositions;
-  }
-  for (auto& [tensor, shape] : golden.json["tensors"].items()) {
-    const bool table = tensor.find("embed") != std::string::npos && tensor.find("norm") == std::string::npos;
-    if (table || tensor == "lm_head.weight") shape[0] = kVocabulary;
-  }
-  return golden;
-}
-
-class RecurrentModel : public ::testing::TestWithParam<const char*> {
- protected:
-  void SetUp() override {
-    wide_model(GetParam()).write(folder_.path() / "model");
-    model_ = load_language_model(Checkpoint::open(folder_.path() / "model"), Device::cpu(), {.deterministic = true});
-  }
-  [[nodiscard]] static std::vector<TokenId> text_of(int64_t count, uint32_t seed) {
-    std::mt19937 random(seed);
-    return EngineSample::random_tokens(random, count);
-  }
-  [[nodiscard]] static Request request(std::vector<TokenId> tokens, int64_t count) {
-    Request made = EngineSample::request(std::move(tokens), count);
-    made.params.ignore_eos = true;
-    return made;
-  }
-  [[nodiscard]] static Answer finish(Engine& engine, Stream stream) {
-    Answer answer;
-    for (int steps = 0; !answer.take(stream) && steps < 10000; ++steps) (void)engine.step();
-    EXPECT_FALSE(answer.error) << answer.error->message;
-    return answer;
-  }
-  // By itself, nothing being kept.
-  [[nodiscard]] std::vector<TokenId> alone(const std::vector<TokenId>& tokens, int64_t count, int64_t context = 128) const {
-    Engine engine(*model_, tokenizer_, {.context = context, .sequences = 1, .prefix_cache = false});
-    return finish(engine, engine.submit(request(tokens, count))).only();
-  }
-
-  TemporaryFolder folder_;
-  std::unique_ptr<LanguageModel> model_;
-  std::shared_ptr<const Tokenizer> tokenizer_ = fake_tokenizer(kVocabulary);
-};
 
 TEST_P(RecurrentModel, APrefixIsTakenWhereItsStateIsKept) {
   Engine engine(*model_, tokenizer_, {.context = 128, .sequences = 2});
@@ -162,7 +114,7 @@ TEST_P(RecurrentModel, ASessionGoesOnInAnotherEngine) {
 
 TEST_P(RecurrentModel, ManyRequestsAtOnceGiveTheTokensOfEach) {
   EngineOptions options{.context = 128, .sequences = 3};
-  options.speculation.most = 4;  // what recurrent layers cannot take back is not proposed
+  options.speculation.most = 4;
   Engine engine(*model_, tokenizer_, options);
   std::vector<Stream> streams;
   std::vector<std::vector<TokenId>> prompts;
@@ -229,15 +181,7 @@ TEST_P(RecurrentModel, LongTextsAreTheSameInAnyParts) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, RecurrentModel,
-                         ::testing::Values("lfm2", "mamba2", "falcon-h1", "granite-hybrid", "nemotron-h", "nemotron3", "bamba", "qwen3next",
-                                           "qwen35", "mamba", "falcon-mamba", "jamba", "kimi-linear", "rwkv7", "recurrent-gemma",
-                                           "minimax-01"),
-                         [](const auto& info) {
-                           std::string name = info.param;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(All, RecurrentModel, ::testing::ValuesIn(kRecurrentModels), recurrent_name);
 
 class RefusedRecurrent : public ::testing::Test {
  protected:

@@ -84,6 +84,37 @@ TEST(Speculation, LengthsAreThoseThatYieldTheMostTokensASecond) {
   EXPECT_EQ(choose_lengths(proposals, StepCost(), {3, 3}, 0).lengths, (std::vector<int64_t>{0, 0, 0}));
 }
 
+// The same where a wrong token has the step's own row and the right ones before it computed again: expected over all places of the first
+// wrong one.
+TEST(Speculation, LengthsAreShorterWhereARefusalTakesBackItsStep) {
+  StepCost cost;
+  for (int step = 0; step < 60; ++step) cost.add(1 + step % 8, 0.010 + 0.003 * static_cast<double>(1 + step % 8));
+  const auto best_of = [&](const Proposal& proposal) {
+    std::vector<double> rates;
+    for (int64_t length = 0; length <= proposal.most; ++length) {
+      double tokens = 1, again = 0;
+      for (int64_t wrong = 1; wrong <= length; ++wrong) {
+        tokens += std::pow(proposal.probability, wrong);
+        const double chance = std::pow(proposal.probability, wrong - 1) * (1 - proposal.probability);
+        if (proposal.taken_back > 0) again += chance * static_cast<double>(proposal.taken_back + wrong - 1);
+      }
+      rates.push_back(tokens / (cost.seconds(1 + length) + again * cost.row_seconds()));
+    }
+    return std::max_element(rates.begin(), rates.end()) - rates.begin();
+  };
+  int64_t shorter = 0;
+  for (const double probability : {0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.97}) {
+    for (const int64_t taken_back : {0, 1, 3, 8}) {
+      const Proposal proposal{probability, 12, taken_back};
+      const int64_t chosen = choose_lengths(std::span(&proposal, 1), cost, {1, 1}, 0).lengths[0];
+      EXPECT_EQ(chosen, best_of(proposal)) << probability << " " << taken_back;
+      const Proposal free{probability, 12};
+      shorter += choose_lengths(std::span(&free, 1), cost, {1, 1}, 0).lengths[0] - chosen;
+    }
+  }
+  EXPECT_GT(shorter, 10);
+}
+
 // A step ahead of the host takes 0.3 ms; one that the host waits for 0.5 ms, and 0.01 ms more for each row: it pays from 0.7 tokens more
 // on.
 TEST(Speculation, AStepThatTheHostWaitsForHasToYieldMoreThanOneAheadOfIt) {

@@ -135,12 +135,14 @@ inline void append(KvPool& pool, const Batch& batch, std::span<const std::vector
   step.commit();
 }
 
-inline void append(KvPool& pool, SequenceHandle sequence, std::span<const int32_t> more, int64_t most = 1 << 20) {
+inline void append(KvPool& pool, SequenceHandle sequence, std::span<const int32_t> more, int64_t most = 1 << 20,
+                   bool is_tentative = false) {
   const std::span<const int32_t> before = pool.tokens(sequence);
   std::vector<int32_t> text(before.begin(), before.end());
   text.insert(text.end(), more.begin(), more.end());
   Batch batch;
   batch.add(sequence, pool.length(sequence), more, Batch::Results::last);
+  batch.sequences.back().is_tentative = is_tentative;
   append(pool, batch, std::span(&text, 1), most);
 }
 

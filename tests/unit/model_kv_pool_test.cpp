@@ -365,6 +365,70 @@ TEST(KvPool, StatesThatAreWantedAgainAreKeptAndThoseOfEachBlockAreNot) {
   pool.free(two);
 }
 
+TEST(KvPool, ATentativeStepIsTakenBackToTheStateBeforeIt) {
+  const KvLayout layout{.model = "r", .layers = {layer(kFull), layer(window(6))}, .states = {2}};
+  for (const bool keeps : {false, true}) {
+    KvPool pool(Device::cpu(), layout, options_for(layout, 64, 3, 4, keeps));
+    const auto tentative = [&](SequenceHandle sequence, std::span<const int32_t> more, int64_t most = 64) {
+      append(pool, sequence, more, most, true);
+    };
+    const SequenceHandle one = pool.create();
+    append(pool, one, numbered(13));
+    tentative(one, numbered(6, 13));
+    EXPECT_EQ(pool.state_usage().used, 1 + 2) << "both states";
+    EXPECT_EQ(pool.truncate(one, 17), 13) << "all of its rows went into the state";
+    expect_contents(pool, one, numbered(13));
+    EXPECT_EQ(pool.state_usage().used, 1 + 1);
+    // In several parts, and with a fork that shares what was there before.
+    const SequenceHandle two = pool.fork(one);
+    tentative(one, numbered(5, 13), 2);
+    EXPECT_EQ(pool.truncate(one, 18), 18) << "all were right";
+    EXPECT_EQ(pool.state_usage().used, 1 + 2);
+    expect_contents(pool, one, numbered(18));
+    tentative(two, numbered(5, 70));
+    EXPECT_EQ(pool.truncate(two, 13), 13);
+    expect_contents(pool, two, numbered(13));
+    // Once the next step has begun it counts as right, whatever comes of that step.
+    tentative(one, numbered(2, 18));
+    Batch batch;
+    batch.add(one, 20, numbered(1, 20), Batch::Results::last);
+    { const KvStep step = pool.begin(batch); }
+    EXPECT_LT(pool.truncate(one, 19), 18);
+    tentative(two, numbered(3, 13));
+    pool.free(one);
+    pool.free(two);
+    EXPECT_EQ(pool.state_usage().used, 1);
+    EXPECT_EQ(pool.usage(0).used, 0);
+  }
+}
+
+TEST(KvPool, AStateOfATentativeStepIsKeptOnceItsTokensAreRight) {
+  const KvLayout layout{.model = "r", .layers = {layer(kFull)}, .states = {2}};
+  KvPoolOptions options = options_for(layout, 64, 1, 4, true);
+  options.sequences = 1;
+  options.snapshots = 4;
+  options.bytes = KvPool::bytes_for(layout, options, 1);
+  KvPool pool(Device::cpu(), layout, options);
+  const SequenceHandle one = pool.create();
+  append(pool, one, numbered(5));
+  EXPECT_EQ(pool.proposals_to_state(one, 1), 2);
+  EXPECT_EQ(pool.proposals_to_state(one, 3), 0);
+  append(pool, one, numbered(3, 5), 64, true);
+  EXPECT_EQ(pool.truncate(one, 7), 5);
+  EXPECT_EQ(pool.state_usage().kept, 0);
+  append(pool, one, numbered(3, 5));
+  append(pool, one, numbered(4, 8), 64, true);
+  EXPECT_EQ(pool.state_usage().kept, 0);
+  EXPECT_EQ(pool.truncate(one, 12), 12);
+  EXPECT_EQ(pool.state_usage().kept, 0) << "as in decoding, that of 12 took the place of that of 8";
+  pool.free(one);
+  EXPECT_EQ(pool.state_usage().kept, 1);
+  EXPECT_EQ(pool.length(pool.create_from_prefix(numbered(14))), 12);
+  // Without kept prefixes no step has to end anywhere.
+  KvPool plain(Device::cpu(), layout, options_for(layout, 64, 1, 4));
+  EXPECT_GT(plain.proposals_to_state(plain.create(), 1), 1000);
+}
+
 TEST(KvPool, SnapshotsTakeNoRoomOfAContext) {
   const KvLayout layout{.model = "r", .layers = {layer(kFull)}, .states = {2}};
   KvPoolOptions options{.context = 64, .block_size = 4, .step = 8, .keep_prefixes = true};

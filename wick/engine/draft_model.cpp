@@ -12,7 +12,7 @@
 namespace wick {
 
 DraftModel::DraftModel(LanguageModel& model, const ModelInfo& target, int64_t context, int64_t sequences)
-    : model_(model), vocab_size_(std::min(model.info().vocab_size, target.vocab_size)) {
+    : model_(model), vocab_size_(std::min(model.info().vocab_size, target.vocab_size)), has_states_(!model.cache_layout().states.empty()) {
   constexpr int64_t kMaxPadding = 1024;
   constexpr int64_t kDefaultPositions = 1024;
   const ModelInfo& info = model.info();
@@ -23,15 +23,16 @@ DraftModel::DraftModel(LanguageModel& model, const ModelInfo& target, int64_t co
   if (info.source_length > 0 || info.encoder) {
     fail(ErrorCode::unsupported, "draft model {}: it is no decoder ({}); take one", info.name, info.architecture);
   }
-  if (!model.cache_layout().states.empty()) {
-    fail(ErrorCode::unsupported, "draft model {}: its recurrent layers cannot take back a wrong token; take one without", info.name);
-  }
   if (info.context_length < context) {
     fail(ErrorCode::invalid_argument, "draft model {}: it was made for {} positions and the engine has {}; give a context up to that",
          info.name, info.context_length, context);
   }
   const int64_t positions = std::max(context, sequences * std::min(context, kDefaultPositions));
-  pool_ = model.new_pool(context, (positions + context - 1) / context);
+  KvPoolOptions options{.context = context, .step = rows_at_once(model.device()), .devices = model.cache_devices()};
+  // Each sequence and its fork.
+  if (has_states_) options.sequences = 2 * sequences;
+  options.bytes = KvPool::bytes_for(model.cache_layout(), options, (positions + context - 1) / context);
+  pool_ = std::make_unique<KvPool>(model.device(), model.cache_layout(), options);
 }
 
 void DraftModel::release(Sequence& sequence) {
@@ -59,13 +60,14 @@ bool DraftModel::catch_up(Sequence& sequence) {
   return true;
 }
 
-bool DraftModel::propose_next(std::span<Sequence* const> sequences, std::span<const size_t> going,
+SequenceHandle DraftModel::handle_for(const Sequence& sequence) { return has_states_ ? pool_->fork(sequence.draft) : sequence.draft; }
+
+bool DraftModel::propose_next(std::span<Sequence* const> sequences, std::span<const SequenceHandle> handles, std::span<const size_t> going,
                               std::vector<std::vector<int32_t>>& proposed) {
   Batch batch;
   for (const size_t index : going) {
-    const Sequence& sequence = *sequences[index];
-    const int32_t last = proposed[index].empty() ? sequence.tokens().back() : proposed[index].back();
-    batch.add(sequence.draft, pool_->length(sequence.draft), std::span(&last, 1), Batch::Results::last);
+    const int32_t last = proposed[index].empty() ? sequences[index]->tokens().back() : proposed[index].back();
+    batch.add(handles[index], pool_->length(handles[index]), std::span(&last, 1), Batch::Results::last);
   }
   Tensor logits;
   try {
@@ -85,18 +87,25 @@ bool DraftModel::propose_next(std::span<Sequence* const> sequences, std::span<co
 
 std::vector<std::vector<int32_t>> DraftModel::propose(std::span<Sequence* const> sequences, std::span<const int64_t> lengths) {
   std::vector<std::vector<int32_t>> proposed(sequences.size());
+  std::vector<SequenceHandle> handles(sequences.size());
   std::vector<size_t> going;
   for (size_t index = 0; index < sequences.size(); ++index) {
-    if (lengths[index] > 0 && catch_up(*sequences[index])) going.push_back(index);
+    if (lengths[index] == 0 || !catch_up(*sequences[index])) continue;
+    handles[index] = handle_for(*sequences[index]);
+    going.push_back(index);
   }
+  const std::vector<size_t> begun = going;
   int64_t rows = 0;
   const auto begin = std::chrono::steady_clock::now();
-  while (!going.empty() && propose_next(sequences, going, proposed)) {
+  while (!going.empty() && propose_next(sequences, handles, going, proposed)) {
     rows += std::ssize(going);
     std::erase_if(going, [&](size_t index) {
-      const bool full = pool_->length(sequences[index]->draft) >= pool_->options().context;
+      const bool full = pool_->length(handles[index]) >= pool_->options().context;
       return full || std::ssize(proposed[index]) >= lengths[index];
     });
+  }
+  for (const size_t index : begun) {
+    if (has_states_) pool_->free(handles[index]);
   }
   if (rows > 0) {
     const double now = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / static_cast<double>(rows);

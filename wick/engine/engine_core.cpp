@@ -109,9 +109,9 @@ void EngineCore::take(std::shared_ptr<LanguageModel> model, bool is_same) {
   adapters_.assign(names.begin(), names.end());
   const Runtime& runtime = model_->device().runtime();
   const bool is_shared = model_->placement() != nullptr && !model_->placement()->is_single();
-  // On the host nothing is asynchronous, so no step can be queued ahead. A recurrent layer cannot roll back a step past a sequence's end.
-  may_go_ahead_ = options_.ahead && runtime.runs_kernels() && runtime.op_fallback() == nullptr && model_->cache_layout().states.empty() &&
-                  !is_shared && model_->info().vocab_size <= kMaxSampledTokens;
+  // On the host nothing is asynchronous, so no step can be queued ahead.
+  may_go_ahead_ = options_.ahead && runtime.runs_kernels() && runtime.op_fallback() == nullptr && !is_shared &&
+                  model_->info().vocab_size <= kMaxSampledTokens;
   const ModelInfo& of = model_->info();
   info_.model = of.name;
   info_.architecture = of.architecture;

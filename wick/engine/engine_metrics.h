@@ -49,6 +49,7 @@ struct EngineMetrics {
   uint64_t prefix_restored_tokens = 0;  // of these, in host memory or a file
   uint64_t preemptions = 0;
   uint64_t draft_tokens = 0, accepted_draft_tokens = 0;
+  uint64_t recomputed_tokens = 0;  // since a state cannot take back a refused proposal alone
 
   // --- Time ---
   double step_seconds = 0;      // in step(), where there was work

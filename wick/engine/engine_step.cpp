@@ -109,13 +109,13 @@ Tensor EngineCore::forward(std::vector<SequenceRows>& works, const Tensor& earli
     }
     tokens.insert(tokens.end(), work.proposed.begin(), work.proposed.end());
     const bool reaches_end = work.earlier || sequence.computed + work.count == sequence.length();
-    auto wanted = reaches_end ? Batch::Results::last : Batch::Results::none;
-    if (sequence.request().wants_prompt_logprobs() || !work.proposed.empty()) wanted = Batch::Results::all;
     work.first_result = results;
-    work.results = wanted == Batch::Results::all ? work.rows() : wanted == Batch::Results::last ? 1 : 0;
+    work.results = sequence.request().wants_prompt_logprobs() ? work.count : reaches_end ? 1 + std::ssize(work.proposed) : 0;
     results += work.results;
-    batch.add(sequence.handle, sequence.computed, tokens, wanted, sequence.request().adapters);
+    batch.add(sequence.handle, sequence.computed, tokens, Batch::Results::none, sequence.request().adapters);
+    for (int64_t row = batch.rows() - work.results; row < batch.rows(); ++row) batch.logit_rows.push_back(static_cast<int32_t>(row));
     batch.sequences.back().source = sequence.request().source;
+    batch.sequences.back().is_tentative = work.earlier || !work.proposed.empty();
   }
   // Only if nobody wants the step any more: the others would wait for nothing.
   const auto stop = [&] {
@@ -320,8 +320,11 @@ void EngineCore::choose(SequenceRows& work, std::span<const float> logits) {
     metrics_.draft_tokens += work.proposed.size();
     metrics_.accepted_draft_tokens += static_cast<uint64_t>(accepted);
     // The chosen one behind the last right proposal has not been computed.
+    const int64_t before = sequence.computed - work.rows();
     const int64_t right = std::min(sequence.computed, sequence.length() - (waits ? 0 : 1));
-    if (right < sequence.computed) sequence.computed = memory_.pool().truncate(sequence.handle, right);
+    sequence.computed = memory_.pool().truncate(sequence.handle, right);
+    sequence.taken_back = sequence.computed < before ? 0 : right - sequence.computed;
+    metrics_.recomputed_tokens += static_cast<uint64_t>(right - sequence.computed);
   }
   if (reason) end(sequence, *reason);
 }
@@ -377,7 +380,9 @@ std::vector<SequenceRows> EngineCore::plan_ahead() {
     // With the token that is under way it ends.
     const bool ends =
         sequence->generated() + 1 >= sequence->request().request.params.max_tokens || sequence->length() + 1 > context_of(*sequence);
-    if (!ends) works.push_back({.sequence = sequence, .count = 1, .earlier = static_cast<int64_t>(row), .results = 1});
+    if (ends) continue;
+    works.push_back({.sequence = sequence, .count = 1, .earlier = static_cast<int64_t>(row), .results = 1});
+    if (sequence->request().request.cache_prompt) works.back().max_proposed = memory_.pool().proposals_to_state(sequence->handle, 1);
   }
   const auto& running = scheduler_.running();
   const auto open = std::count_if(running.begin(), running.end(), [](const auto& sequence) { return !sequence->ended; });
@@ -442,9 +447,14 @@ void EngineCore::take_drawn(Sequence& sequence, int64_t position, TokenId token)
     if (token < 0) fail_without_distribution();
     if (sequence.first_token) ++sequence.decode_steps;
     // A later step has taken it for granted.
-    if (sequence.computed > position) memory_.pool().set_tokens(sequence.handle, position, std::span(&token, 1));
+    const bool is_computed = sequence.computed > position;
+    if (is_computed) memory_.pool().set_tokens(sequence.handle, position, std::span(&token, 1));
     const auto reason = note_choice(sequence, sequence.take(token, context_of(sequence)));
-    if (!reason) return;
+    if (!reason) {
+      // That step was right.
+      if (is_computed) sequence.computed = memory_.pool().truncate(sequence.handle, sequence.computed);
+      return;
+    }
     if (sequence.computed >= sequence.length()) sequence.computed = memory_.pool().truncate(sequence.handle, sequence.length() - 1);
     end(sequence, *reason);
   } catch (const Error& error) {

@@ -7,9 +7,8 @@ namespace wick {
 
 void Proposer::take(const LanguageModel& model, int64_t context) {
   context_ = context;
-  // A step that is taken back costs a recurrent layer a whole block of tokens.
-  enabled_ =
-      options_.most > 0 && model.cache_layout().states.empty() && model.info().source_length == 0 && (options_.ngram || draft_ != nullptr);
+  has_states_ = !model.cache_layout().states.empty();
+  enabled_ = options_.most > 0 && model.info().source_length == 0 && (options_.ngram || draft_ != nullptr);
 }
 
 void Proposer::add_cost(int64_t rows, double seconds) noexcept {
@@ -24,10 +23,13 @@ void Proposer::release(Sequence& sequence) {
   if (draft_ != nullptr) draft_->release(sequence);
 }
 
-int64_t Proposer::most_proposed(const Sequence& sequence, int64_t under_way) const {
+int64_t Proposer::most_proposed(const SequenceRows& rows, int64_t under_way) const {
+  const Sequence& sequence = *rows.sequence;
   const int64_t length = sequence.length() + under_way, generated = sequence.generated() + under_way;
   // A token that is checked is followed by a chosen one.
-  return std::min({options_.most, sequence.request().request.params.max_tokens - generated - 1, context_ - length});
+  // Tokens that are computed again add to what the next refusal takes back: they must not grow without bound.
+  const int64_t most = has_states_ ? options_.most + 1 - rows.count : options_.most;
+  return std::min({most, rows.max_proposed, sequence.request().request.params.max_tokens - generated - 1, context_ - length});
 }
 
 double Proposer::propose(std::vector<SequenceRows>& step, int64_t recorded_rows) {
@@ -39,13 +41,13 @@ double Proposer::propose(std::vector<SequenceRows>& step, int64_t recorded_rows)
   for (size_t index = 0; index < step.size(); ++index) {
     Sequence& sequence = *step[index].sequence;
     rows += step[index].count;
-    if (!sequence.decodes()) continue;
+    if (!sequence.decodes() || step[index].count < sequence.remaining()) continue;
     ++tokens;
-    const int64_t most = most_proposed(sequence, 0);
+    const int64_t most = most_proposed(step[index], 0);
     if (most < 1) continue;
     if (options_.ngram) found[index] = sequence.ngrams.propose(sequence.tokens(), most);
     const bool drafts = draft_ != nullptr && found[index].empty();
-    proposals[index] = {sequence.acceptance.probability(), drafts ? most : std::ssize(found[index])};
+    proposals[index] = {sequence.acceptance.probability(), drafts ? most : std::ssize(found[index]), taken_back(step[index])};
   }
   if (tokens == 0) return 0;
   const double drafting = draft_ == nullptr ? 0 : draft_->seconds_per_token();
@@ -85,11 +87,11 @@ bool Proposer::would_propose(const std::vector<SequenceRows>& step, int64_t reco
   bool any = false;
   for (const SequenceRows& one : step) {
     Sequence& sequence = *one.sequence;
-    const int64_t most = most_proposed(sequence, 1);
+    const int64_t most = most_proposed(one, 1);
     const std::vector<TokenId> found =
         most < 1 || !options_.ngram ? std::vector<TokenId>{} : sequence.ngrams.propose(sequence.tokens(), most);
     any = any || !found.empty();
-    proposals.push_back({sequence.acceptance.probability(), std::ssize(found)});
+    proposals.push_back({sequence.acceptance.probability(), std::ssize(found), taken_back(one)});
   }
   if (!any) return false;
   if (!options_.adaptive) return true;

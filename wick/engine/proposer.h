@@ -37,14 +37,17 @@ class Proposer {
   // Rows that the cost per row is measured with: larger batches are bound by arithmetic, and another row costs more there.
   static constexpr int64_t kMaxCostRows = 64;
 
-  // The most tokens to propose for a sequence with so many tokens under way that the host has not read.
-  [[nodiscard]] int64_t most_proposed(const Sequence& sequence, int64_t under_way) const;
+  // The most tokens to propose for these rows, with so many tokens of their sequence under way that the host has not read.
+  [[nodiscard]] int64_t most_proposed(const SequenceRows& rows, int64_t under_way) const;
+  // Proposal::taken_back of these rows.
+  [[nodiscard]] int64_t taken_back(const SequenceRows& rows) const noexcept { return has_states_ ? rows.count : 0; }
   // The cost of steps that the host waits for, as far as it is known.
   [[nodiscard]] const StepCost& proposing_cost() const noexcept { return cost_.known() ? cost_ : ahead_cost_; }
 
   SpeculationOptions options_;
   std::unique_ptr<DraftModel> draft_;
   bool enabled_ = false;
+  bool has_states_ = false;  // which cannot take back a token: a wrong one has the tokens of its step computed again
   int64_t context_ = 0;
   StepCost cost_;        // of steps that the host waits for
   StepCost ahead_cost_;  // of those that run ahead of it

@@ -116,8 +116,9 @@ std::vector<int64_t> Scheduler::share_rows() const {
   std::vector<int64_t> rows(running_.size(), 0);
   std::vector<size_t> prompts;
   for (size_t index = 0; index < running_.size(); ++index) {
+    if (!running_[index]->waiting_logits.empty()) continue;
     if (running_[index]->decodes()) {
-      rows[index] = 1;
+      rows[index] = running_[index]->remaining();
     } else if (running_[index]->remaining() > 0) {
       prompts.push_back(index);
     }
@@ -227,9 +228,10 @@ std::vector<SequenceRows> Scheduler::plan(const SequenceMemory& memory) const {
     if (rows[index] == 0) continue;
     Sequence& sequence = *running_[index];
     const int64_t count = sequence.request().wants_prompt_logprobs() ? std::min(rows[index], kMaxPromptLogprobRows) : rows[index];
-    const bool keeps = count > 1 && asked(sequence).cache_prompt;
-    step.push_back(
-        {.sequence = &sequence, .count = keeps ? memory.pool().rows_to_state(sequence.handle, count, sequence.length()) : count});
+    step.push_back({.sequence = &sequence, .count = count});
+    if (!asked(sequence).cache_prompt) continue;
+    if (count > 1) step.back().count = memory.pool().rows_to_state(sequence.handle, count, sequence.length());
+    step.back().max_proposed = memory.pool().proposals_to_state(sequence.handle, step.back().count);
   }
   return step;
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,10 +29,11 @@ struct SchedulerLimits {
   std::chrono::milliseconds aging = std::chrono::seconds(10);
 };
 
-// The rows of one sequence in a step: `count` of its tokens, followed by proposed ones.
+// The rows of one sequence in a step: `count` of its tokens, followed by up to `max_proposed` proposed ones.
 struct SequenceRows {
   Sequence* sequence;
   int64_t count;
+  int64_t max_proposed = std::numeric_limits<int64_t>::max();
   std::vector<TokenId> proposed = {};
   std::optional<int64_t> earlier = {};    // its token is that of this row of the step before, which the host has not read
   int64_t first_result = 0, results = 0;  // its rows of the result
@@ -104,8 +106,8 @@ class Scheduler {
   [[nodiscard]] std::vector<Sequence*> turns(EngineClock::time_point now) const;
   // The running one that is to make room: of the lowest priority, and of these the last that came. None where none runs.
   [[nodiscard]] Sequence* victim() const;
-  // Rows of the next step for each that runs, in their order: one for each that decodes, none for what waits for a mask, the rest for
-  // prompts, those of higher priority first. Of one priority the first that came has a quarter of the rows, so that it goes on whoever
+  // Rows of the next step for each that runs, in their order: those left of each that decodes, none for what waits for a mask, the rest
+  // for prompts, those of higher priority first. Of one priority the first that came has a quarter of the rows, so that it goes on whoever
   // comes; the shortest has the others, then the next one: two that are read one after the other have their first tokens sooner, on
   // average, than two that share.
   [[nodiscard]] std::vector<int64_t> share_rows() const;

@@ -73,7 +73,7 @@ class Sequence {
   // Whether the model wants all of them in one step: a source is computed as a whole.
   [[nodiscard]] bool is_whole() const noexcept { return request_->source > 0; }
   // Whether each step adds a token to its text.
-  [[nodiscard]] bool decodes() const noexcept { return generated() > 0 && remaining() == 1; }
+  [[nodiscard]] bool decodes() const noexcept { return generated() > 0 && remaining() > 0 && remaining() <= 1 + taken_back; }
   // Choices that will share its prompt's blocks, itself counted, once the prompt is computed.
   [[nodiscard]] int64_t slots() const noexcept { return generated() == 0 && choice_ == 0 ? request_->request.choices() : 1; }
 
@@ -99,6 +99,7 @@ class Sequence {
   SequenceHandle handle = {};   // in the pool; empty while it waits
   SequenceHandle draft = {};    // in the draft model's
   int64_t computed = 0;         // positions in the pool
+  int64_t taken_back = 0;       // tokens that a refused proposal took back with it: the next step computes them again
   int64_t expected_prefix = 0;  // what the prefix cache had when it was last looked up
   int64_t preemptions = 0, draft_tokens = 0, accepted_tokens = 0;
   int64_t decode_steps = 0;

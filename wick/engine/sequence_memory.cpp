@@ -15,12 +15,6 @@ namespace {
 // States of prefixes: those of a few turns even where one sequence runs at once.
 constexpr int64_t kMinSnapshots = 8;
 
-int64_t state_bytes(const KvLayout& layout) {
-  int64_t numbers = 0;
-  for (const int64_t count : layout.states) numbers += count;
-  return numbers * static_cast<int64_t>(sizeof(float));
-}
-
 KvPoolOptions pool_options(const LanguageModel& model, const EngineInfo& info, const EngineOptions& options, int64_t rows) {
   const KvLayout& layout = model.cache_layout();
   KvPoolOptions pool{.bytes = options.kv_bytes,
@@ -35,7 +29,7 @@ KvPoolOptions pool_options(const LanguageModel& model, const EngineInfo& info, c
   if (pool.bytes == 0) {
     const int64_t positions = std::max(info.context, info.sequences * std::min(info.context, SequenceMemory::kDefaultPositions));
     const int64_t contexts = (positions + info.context - 1) / info.context;
-    pool.bytes = KvPool::bytes_for(layout, pool, contexts) + 2 * std::max<int64_t>(0, info.sequences - contexts) * state_bytes(layout);
+    pool.bytes = KvPool::bytes_for(layout, pool, contexts);
   }
   return pool;
 }
@@ -92,6 +86,7 @@ int64_t SequenceMemory::start(Sequence& sequence) {
   int64_t restored = 0;
   sequence.handle = find_prefix(sequence, restored);
   sequence.computed = pool_->length(sequence.handle);
+  sequence.taken_back = 0;
   sequence.expected_prefix = sequence.computed;
   return restored;
 }

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 #include <queue>
-#include <utility>
 
 #include "wick/base/hash.h"
 
@@ -107,14 +106,27 @@ ProposedStep choose_lengths(std::span<const Proposal> proposals, const StepCost&
   int64_t rows = plain.rows;
   int64_t most = recorded ? plain.recorded : std::numeric_limits<int64_t>::max();
   bool fills = false;
-  // The likeliest token first: the next of a proposal is right only if all before it are.
-  std::priority_queue<std::pair<double, size_t>> next;
-  for (size_t index = 0; index < proposals.size(); ++index) {
-    if (proposals[index].most > 0) next.emplace(proposals[index].probability, index);
-  }
+  // The next proposed token of a sequence: the chance that it is right, which takes all before it, and the seconds that it costs beside
+  // its row where it may be the first wrong one.
+  struct Next {
+    double chance, again;
+    size_t index;
+    double rate;  // tokens a second
+    bool operator<(const Next& other) const noexcept { return rate < other.rate; }
+  };
+  std::priority_queue<Next> next;
+  const auto push = [&](size_t index, double before) {
+    const Proposal& proposal = proposals[index];
+    if (step.lengths[index] == proposal.most) return;
+    const double chance = before * proposal.probability;
+    const auto rows_again = static_cast<double>(proposal.taken_back == 0 ? 0 : proposal.taken_back + step.lengths[index]);
+    const double again = (before - chance) * rows_again * cost.row_seconds();
+    next.push({chance, again, index, chance / (row_seconds + again)});
+  };
+  for (size_t index = 0; index < proposals.size(); ++index) push(index, 1);
   while (!next.empty() && rows < most) {
-    const auto [chance, index] = next.top();
-    if (!fills && chance * step.seconds <= step.tokens * row_seconds) {
+    const auto [chance, again, index, rate] = next.top();
+    if (!fills && rate * step.seconds <= step.tokens) {
       if (!recorded || rows == plain.rows) break;
       fills = true;
       most = std::min(most, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(rows))));
@@ -124,8 +136,8 @@ ProposedStep choose_lengths(std::span<const Proposal> proposals, const StepCost&
     ++step.lengths[index];
     ++rows;
     step.tokens += chance;
-    step.seconds += fills ? proposing_seconds : row_seconds;
-    if (step.lengths[index] < proposals[index].most) next.emplace(chance * proposals[index].probability, index);
+    step.seconds += (fills ? proposing_seconds : row_seconds) + again;
+    push(index, chance);
   }
   return step;
 }

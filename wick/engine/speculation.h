@@ -63,6 +63,8 @@ class StepCost {
 struct Proposal {
   double probability = 0;
   int64_t most = 0;
+  // Rows of the step before the proposed ones that are computed again, with the right ones among these, if a proposed token is wrong.
+  int64_t taken_back = 0;
 };
 
 // A step without proposals.
@@ -81,8 +83,9 @@ struct ProposedStep {
 };
 
 // How many tokens each should propose so that the step yields the most tokens a second: one more pays while its chance of being right,
-// over what its row takes (`proposing_seconds` more for a model that drafts it), is more than the step's tokens over its time. A step that
-// could be a recorded one stays so, and fills the rows that the recording has. All zero where the cost is not known.
+// over what its row takes (`proposing_seconds` more for a model that drafts it, and the rows that it has computed again if it is the first
+// wrong one, by the chance of that), is more than the step's tokens over its time. A step that could be a recorded one stays so, and fills
+// the rows that the recording has. All zero where the cost is not known.
 [[nodiscard]] ProposedStep choose_lengths(std::span<const Proposal> proposals, const StepCost& cost, const PlainStep& plain,
                                           double proposing_seconds);
 

@@ -28,6 +28,8 @@ struct SequenceSlice {
   int64_t second = 0;                         // rows from this one of the slice on are of the second text of a pair; 0: there is one text
   // Length of an encoder–decoder's source, which is the first tokens of the sequence. All of them come in one step.
   int64_t source = 0;
+  // Some of its rows may be wrong, such as proposed tokens: a state before them is kept, so that KvPool::truncate() can go back to it.
+  bool is_tentative = false;
 };
 
 struct Batch {

@@ -117,7 +117,9 @@ void fail_weights_too_large(const Checkpoint& checkpoint, const Device& device, 
 }
 
 void fail_cache_too_large(const KvLayout& layout, const KvPoolOptions& options, const Device& device, std::optional<size_t> free) {
-  const int64_t one = KvPool::bytes_for(layout, options, 1);
+  KvPoolOptions of_one = options;
+  of_one.sequences = 1;
+  const int64_t one = KvPool::bytes_for(layout, of_one, 1);
   const auto positions = static_cast<int64_t>(static_cast<double>(options.context) * static_cast<double>(usable_of(free)) /
                                               static_cast<double>(std::max<int64_t>(1, one)));
   const int64_t whole = std::min(options.context, positions) / options.block_size * options.block_size;

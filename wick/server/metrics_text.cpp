@@ -32,6 +32,7 @@ void write_counts(MetricsWriter& writer, const EngineMetrics& metrics) {
   count("engine_steps_total", "Steps of the engine.", metrics.steps);
   count("spec_decode_num_draft_tokens_total", "Tokens proposed by speculation.", metrics.draft_tokens);
   count("spec_decode_num_accepted_tokens_total", "Proposed tokens that were right.", metrics.accepted_draft_tokens);
+  count("spec_decode_num_recomputed_tokens_total", "Tokens computed again after wrong proposals.", metrics.recomputed_tokens);
   writer.counter("engine_host_seconds_total", "Time of steps outside of the model and the sampler.", metrics.host_seconds());
   writer.counter("engine_model_seconds_total", "Time of steps in the model.", metrics.model_seconds);
   writer.family("request_success_total", "Choices that ended, by reason.", "counter");

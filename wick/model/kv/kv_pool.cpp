@@ -117,7 +117,8 @@ void KvPool::check_dtype(DType dtype, int64_t head_dim) {
 
 int64_t KvPool::bytes_for(const KvLayout& layout, const KvPoolOptions& options, int64_t sequences) {
   check_sizes(layout, options);
-  return sequences * kv_bytes_of_sequence(shares_of(layout, options)) + (slabs_for(sequences) + options.snapshots) * slab_bytes(layout);
+  const int64_t slabs = slabs_for(std::max(sequences, options.sequences)) + options.snapshots;
+  return sequences * kv_bytes_of_sequence(shares_of(layout, options)) + slabs * slab_bytes(layout);
 }
 
 KvPool::KvPool(Device device, KvLayout layout, KvPoolOptions options)
@@ -229,6 +230,8 @@ void KvPool::free_unchecked(uint32_t index) {
   Sequence& sequence = sequences_[index];
   for (size_t group = 0; group < groups_.size(); ++group) release_from(groups_[group], sequence.tables[group], 0);
   release_slab(sequence.slab);
+  drop_rollback(sequence);
+  sequence.was_rolled_back = false;
   sequence.tokens.clear();
   sequence.contents.clear();
   sequence.wanted_states.clear();
@@ -249,6 +252,11 @@ void KvPool::release_from(Group& group, std::vector<int32_t>& table, size_t firs
 
 void KvPool::release_slab(int32_t slab) {
   if (slab != kZeroSlab) slabs_.release(slab);
+}
+
+void KvPool::drop_rollback(Sequence& sequence) {
+  if (sequence.rollback) release_slab(sequence.rollback->slab);
+  sequence.rollback.reset();
 }
 
 SequenceHandle KvPool::create(uint64_t identity) {
@@ -302,6 +310,8 @@ void KvPool::set_tokens(SequenceHandle handle, int64_t first, std::span<const in
   }
   std::copy(tokens.begin(), tokens.end(), sequence.tokens.begin() + first);
   name_blocks(sequence, first);
+  // Of a tentative step truncate() names it.
+  if (!sequence.rollback) name_state(sequence, sequence.length() - first == 1);
 }
 
 // --- What is kept ---
@@ -329,12 +339,11 @@ void KvPool::name_blocks(Sequence& sequence, int64_t from) {
       groups_[group].blocks.name(table[block], before(sequence, block), tokens);
     }
   }
-  // Where all of its tokens are known.
-  const bool at_border = sequence.length() > 0 && std::ssize(sequence.contents) * options_.block_size == sequence.length();
-  if (at_border && sequence.slab != kZeroSlab) name_state(sequence, sequence.length() - from);
 }
 
-void KvPool::name_state(Sequence& sequence, int64_t rows) {
+void KvPool::name_state(Sequence& sequence, bool decodes) {
+  if (!options_.keep_prefixes || sequence.slab == kZeroSlab || sequence.length() == 0) return;
+  if (std::ssize(sequence.contents) * options_.block_size != sequence.length()) return;
   const ContentHash& content = sequence.contents.back();
   slabs_.name(sequence.slab, content);
   // A text that grows token by token passes the end of each block; the next turn goes on from the last one.
@@ -342,7 +351,7 @@ void KvPool::name_state(Sequence& sequence, int64_t rows) {
     const std::optional<int32_t> last = slabs_.find(*sequence.decoding_state);
     if (last && slabs_.references(*last) == 0) slabs_.forget(*last);
   }
-  const bool is_last = rows == 1 && sequence.length() % (kStateBlocks * options_.block_size) != 0;
+  const bool is_last = decodes && sequence.length() % (kStateBlocks * options_.block_size) != 0;
   sequence.decoding_state = is_last && slabs_.find(content) == sequence.slab ? std::optional(content) : std::nullopt;
 }
 
@@ -357,6 +366,13 @@ int64_t KvPool::rows_to_state(SequenceHandle handle, int64_t rows, int64_t lengt
   stop_at((length - 1) / options_.block_size * options_.block_size);
   for (const int64_t wanted : sequence.wanted_states) stop_at(wanted);
   return end - begin;
+}
+
+int64_t KvPool::proposals_to_state(SequenceHandle handle, int64_t rows) const {
+  const Sequence& sequence = at("proposals_to_state", handle);
+  if (!options_.keep_prefixes || layout_.states.empty()) return std::numeric_limits<int64_t>::max();
+  const int64_t end = sequence.length() + rows;
+  return blocks_for(end) * options_.block_size - end;
 }
 
 void KvPool::want_state(SequenceHandle handle, int64_t length) {
@@ -405,7 +421,7 @@ int64_t KvPool::found_behind(const Sequence& sequence, int64_t length) const {
 }
 
 bool KvPool::can_restore(const Sequence& sequence, int64_t length) const {
-  return can_restore_blocks(sequence, length) && (layout_.states.empty() || find_slab(sequence.contents, length));
+  return can_restore_blocks(sequence, length) && (layout_.states.empty() || find_slab(sequence, length));
 }
 
 bool KvPool::can_restore_blocks(const Sequence& sequence, int64_t length) const {
@@ -432,11 +448,12 @@ bool KvPool::holds_what_is_next(const Sequence& sequence) const {
   return true;
 }
 
-std::optional<int32_t> KvPool::find_slab(std::span<const ContentHash> contents, int64_t length) const {
+std::optional<int32_t> KvPool::find_slab(const Sequence& sequence, int64_t length) const {
   if (length == 0) return kZeroSlab;
+  if (sequence.rollback && sequence.rollback->length == length) return sequence.rollback->slab;
   const auto index = static_cast<size_t>(length / options_.block_size);
-  if (length % options_.block_size != 0 || index > contents.size()) return std::nullopt;
-  return slabs_.find(contents[index - 1]);
+  if (length % options_.block_size != 0 || index > sequence.contents.size()) return std::nullopt;
+  return slabs_.find(sequence.contents[index - 1]);
 }
 
 void KvPool::restore_to(Sequence& sequence, int64_t length) {
@@ -455,7 +472,7 @@ void KvPool::restore_to(Sequence& sequence, int64_t length) {
     if (length == 0) sequence.restored_from[index] = 0;
   }
   if (!layout_.states.empty()) {
-    const int32_t slab = find_slab(sequence.contents, length).value();
+    const int32_t slab = find_slab(sequence, length).value();
     if (slab != kZeroSlab) slabs_.share(slab);
     release_slab(std::exchange(sequence.slab, slab));
   }
@@ -469,13 +486,22 @@ int64_t KvPool::truncate(SequenceHandle handle, int64_t length) {
     fail(ErrorCode::invalid_argument, "truncate({}): sequence {} has {} positions; give 0 to that many", length, handle.index,
          sequence.length());
   }
-  if (length == sequence.length()) return length;
+  if (length == sequence.length()) {
+    const bool was_tentative = sequence.rollback.has_value();
+    drop_rollback(sequence);
+    if (was_tentative) name_state(sequence, true);
+    return length;
+  }
   // From there down to the ends of its blocks: what holds a block's end holds each place in it, but for a window's beginning.
+  const int64_t before = sequence.rollback ? sequence.rollback->length : 0;
   int64_t restored = length;
   while (restored > 0 && !can_restore(sequence, restored)) {
-    restored = (restored - 1) / options_.block_size * options_.block_size;
+    const int64_t border = (restored - 1) / options_.block_size * options_.block_size;
+    restored = before < restored ? std::max(border, before) : border;
   }
   restore_to(sequence, restored);
+  sequence.was_rolled_back = sequence.rollback.has_value();
+  drop_rollback(sequence);
   // What a sequence takes back nobody wants again: its next tokens go where they were.
   if (restored % options_.block_size != 0) {
     for (size_t group = 0; group < groups_.size(); ++group) {

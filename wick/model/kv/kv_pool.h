@@ -5,8 +5,9 @@
 // position p of the sequence is slot table[p / block_size] · block_size + p % block_size of every layer of the group. Sequences that begin
 // alike share blocks; a block that others use too, or that is kept with more positions than the sequence has of it, is copied before it is
 // written to. What recurrent layers keep is one slab of f32 for each sequence; a step reads one slab and writes another, so that a step
-// that is given up leaves no trace. The state after a step that ends with a block is kept like the block: a prefix is found as far as both
-// its blocks and a state are there.
+// that is given up leaves no trace. After a tentative step (SequenceSlice::is_tentative) a sequence has both slabs, until truncate() says
+// which rows were right. The state after a step that ends with a block is kept like the block: a prefix is found as far as both its blocks
+// and a state are there.
 //
 // Not for several threads at once.
 #pragma once
@@ -50,7 +51,7 @@ class KvPool {
 
   // Errors: unsupported, naming dtype and head_dim and what to take instead, where rows of head_dim cannot be stored so.
   static void check_dtype(DType dtype, int64_t head_dim);
-  // The budget for `sequences` of `options.context` positions each.
+  // The budget for `sequences` of `options.context` positions each, and for the states of options.sequences if those are more.
   [[nodiscard]] static int64_t bytes_for(const KvLayout& layout, const KvPoolOptions& options, int64_t sequences);
 
   [[nodiscard]] const Device& device() const noexcept { return device_; }
@@ -73,6 +74,8 @@ class KvPool {
   // worth keeping: at the last end of a block in the text, where the text parts from a kept one, where want_state() says, and every
   // kStateBlocks blocks. All of them where no states are kept.
   [[nodiscard]] int64_t rows_to_state(SequenceHandle sequence, int64_t rows, int64_t length) const;
+  // How many proposed tokens may follow the next `rows` tokens in a step that passes no end of a block without keeping the state there.
+  [[nodiscard]] int64_t proposals_to_state(SequenceHandle sequence, int64_t rows) const;
   // Another text goes on from `length` positions of this sequence, which is the end of a block.
   void want_state(SequenceHandle sequence, int64_t length);
   // Another sequence with the same positions, which shares their blocks.
@@ -86,7 +89,9 @@ class KvPool {
   // length.
   void set_tokens(SequenceHandle sequence, int64_t first, std::span<const int32_t> tokens);
   // Forgets positions from `length` on. What left a window, or went into a state, may not be there any more: returns the length that the
-  // sequence has now, the largest up to `length` that can be restored. Errors: invalid_argument below 0 and beyond the length.
+  // sequence has now, the largest up to `length` that can be restored. After a tentative step a state before it is there too, until this
+  // function was called, with the sequence's own length if all rows were right, or its next step begins. Errors: invalid_argument below 0
+  // and beyond the length.
   int64_t truncate(SequenceHandle sequence, int64_t length);
   // All of a sequence as bytes, and a sequence made of them; those of one machine's byte order. Errors: corrupt_file; invalid_argument for
   // bytes of another model or retention; out_of_memory.
@@ -149,6 +154,13 @@ class KvPool {
     std::vector<std::vector<int32_t>> tables;  // for each group; kNoBlock where a block was let go
     std::vector<int64_t> restored_from;        // for each group: the first position that restore() had; those before are not there
     int32_t slab = kZeroSlab;
+    // The state before a tentative step.
+    struct Rollback {
+      int64_t length;
+      int32_t slab;
+    };
+    std::optional<Rollback> rollback;
+    bool was_rolled_back = false;               // so that its next step computes tokens again that it has decoded
     std::vector<int64_t> wanted_states;         // lengths, see want_state()
     std::optional<ContentHash> decoding_state;  // the last one kept while it decodes, until the next one takes its place
     [[nodiscard]] int64_t length() const noexcept { return static_cast<int64_t>(tokens.size()); }
@@ -164,14 +176,15 @@ class KvPool {
   // Releases a table's blocks, the last one first, from block `first` on.
   void release_from(Group& group, std::vector<int32_t>& table, size_t first);
   void release_slab(int32_t slab);
+  void drop_rollback(Sequence& sequence);
   [[nodiscard]] int64_t blocks_for(int64_t positions) const noexcept { return (positions + options_.block_size - 1) / options_.block_size; }
   // Whether each group has, or finds, what the sequence needs to go on from `length`; and whether a state is there too.
   [[nodiscard]] bool can_restore_blocks(const Sequence& sequence, int64_t length) const;
   [[nodiscard]] bool can_restore(const Sequence& sequence, int64_t length) const;
   // Whether its tables hold what its next position attends to.
   [[nodiscard]] bool holds_what_is_next(const Sequence& sequence) const;
-  // The slab of the state behind `length` positions.
-  [[nodiscard]] std::optional<int32_t> find_slab(std::span<const ContentHash> contents, int64_t length) const;
+  // The slab of the state after `length` positions.
+  [[nodiscard]] std::optional<int32_t> find_slab(const Sequence& sequence, int64_t length) const;
   // Cuts a sequence to `length`, taking what can_restore found.
   void restore_to(Sequence& sequence, int64_t length);
   // The block of a group that holds what position `block` · block_size and those behind it up to `length` hold.
@@ -183,8 +196,8 @@ class KvPool {
   // Names the full blocks from position `from` on; the last one, which is not full, when the sequence goes.
   void name_blocks(Sequence& sequence, int64_t from);
   void name_last_blocks(const Sequence& sequence);
-  // Names the state at the end of a block, after a step of `rows`.
-  void name_state(Sequence& sequence, int64_t rows);
+  // Names the sequence's state if it ends with a block whose tokens are known. `decodes`: the step was one of decoding.
+  void name_state(Sequence& sequence, bool decodes);
   // Hash of the tokens before a block of the sequence.
   [[nodiscard]] static const ContentHash& before(const Sequence& sequence, size_t block) {
     return block == 0 ? sequence.root : sequence.contents[block - 1];

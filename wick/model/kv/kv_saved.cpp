@@ -198,6 +198,7 @@ SequenceHandle KvPool::restore_checked(std::span<const std::byte> body, Saved sa
     at += count;
   });
   name_blocks(sequence, 0);
+  name_state(sequence, false);
   return handle;
 }
 

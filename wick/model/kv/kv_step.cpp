@@ -48,7 +48,8 @@ void KvStep::finish() {
 void KvStep::add_part(const SequenceSlice& slice) {
   Part part{.slice = slice, .index = slice.sequence.index, .passing = slice.sequence.empty()};
   if (part.passing) part.index = pool_->create_unchecked().index;
-  const KvPool::Sequence& before = sequence(part);
+  KvPool::Sequence& before = sequence(part);
+  pool_->drop_rollback(before);
   part.length = before.length();
   part.slab = before.slab;
   for (const std::vector<int32_t>& table : before.tables) part.blocks.push_back(table.size());
@@ -210,6 +211,8 @@ void KvStep::advance() {
     of.tokens.insert(of.tokens.end(), from, from + part.planned);
     if (part.own_slab != KvPool::kZeroSlab) of.slab = part.own_slab;
     if (!part.passing) pool_->name_blocks(of, before);
+    // What a tentative step yields is kept once its rows are known to be right.
+    if (!part.passing && !part.slice.is_tentative) pool_->name_state(of, part.planned == 1 || of.was_rolled_back);
     release_passed(part, true);
     part.planned = 0;
   }
@@ -249,8 +252,14 @@ void KvStep::commit_part(Part& part) {
     if (part.replaced[index] != KvPool::kNoBlock) pool_->groups_[index].blocks.release(part.replaced[index]);
     part.replaced[index] = KvPool::kNoBlock;
   }
-  if (part.own_slab != KvPool::kZeroSlab) pool_->release_slab(part.slab);
-  release_passed(part, false);
+  of.was_rolled_back = false;
+  if (part.own_slab != KvPool::kZeroSlab && part.slice.is_tentative) {
+    // What its earlier length attends to stays with the state, too; the next step lets go of it.
+    of.rollback = {part.length, part.slab};
+  } else {
+    if (part.own_slab != KvPool::kZeroSlab) pool_->release_slab(part.slab);
+    release_passed(part, false);
+  }
   // What the sequence is now is what it was.
   part.length = of.length();
   for (size_t index = 0; index < of.tables.size(); ++index) part.blocks[index] = of.tables[index].size();
