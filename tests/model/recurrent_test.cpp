@@ -234,6 +234,11 @@ TEST_F(RefusedRecurrent, LayersOfWrongKindsAndNumbers) {
                {"layers_block_type = 1: the last layer", "is number 4"});
   expect_parts(message("nemotron-h", {{"layers_block_type", nullptr}, {"hybrid_override_pattern", "M"}}),
                {"hybrid_override_pattern = 1: the last layer", "is number 4"});
+  expect_parts(message("lfm2", {{"layer_types", {"conv", "conv", "conv", "conv"}}}),
+               {"layer_types: layer 1 keeps a state, and has no tensors for it"});
+  expect_parts(message("jamba", "jamba.attention.head_count_kv", 2),
+               {"jamba.attention.head_count_kv: layer 0 keeps no state", "'blk.0.ssm_"});
+  expect_parts(message("qwen3next", "qwen3next.full_attention_interval", 3), {"qwen3next.full_attention_interval: layer 2 keeps no state"});
   expect_parts(message("nemotron-h", {{"layers_block_type", nullptr}, {"hybrid_override_pattern", 7}}), {"hybrid_override_pattern = 7"});
   expect_parts(message("jamba", {{"layers_block_type", nullptr}, {"attn_layer_offset", 9}}),
                {"attn_layer_offset = 9", "attn_layer_period"});
@@ -294,7 +299,7 @@ TEST_F(RefusedRecurrent, SizesThatDoNotFit) {
   expect_parts(message("recurrent-gemma", {{"intermediate_size", 49}}), {"intermediate_size", "= 49", "even"});
   expect_parts(message("recurrent-gemma", {{"block_types", {"recurrent", "wave"}}}), {"block_types", "wave"});
   expect_parts(message("recurrent-gemma", {{"block_types", nlohmann::json::array()}}), {"block_types", "[]", "a kind of layer"});
-  expect_parts(message("recurrent-gemma", {{"block_types", {"attention"}}}), {"blk.0.attn_q"});
+  expect_parts(message("recurrent-gemma", {{"block_types", {"attention"}}}), {"block_types: layer 0 keeps no state", "conv_1d.weight"});
   expect_parts(message("recurrent-gemma", "recurrentgemma.ssm.inner_size", 30), {"recurrentgemma.ssm.inner_size", "= 30", "4 heads"});
   expect_parts(message("minimax-01", {{"layer_types", {"full_attention"}}}), {"layer_types", "1 layers", "num_hidden_layers"});
   expect_parts(message("minimax-01", {{"linear_attn_alpha_factor", 0}}), {"linear_attn_alpha_factor", "= 0", "positive"});

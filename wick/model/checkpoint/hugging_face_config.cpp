@@ -355,8 +355,9 @@ void ConfigTranslator::add_defaults() {
 
 void ConfigTranslator::add(std::string_view canonical, const std::string& origin, GgufValue value) {
   std::string key = canonical_key(canonical);
-  if (!result_.origins.emplace(key, origin).second) {
+  if (const auto [place, first] = result_.origins.emplace(key, origin); !first) {
     // Configurations of two ages in one say it twice: the newer place counts.
+    place->second = origin;
     for (auto& [own, held] : result_.metadata) {
       if (own == key) held = value;
     }

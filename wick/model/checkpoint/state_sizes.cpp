@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 #include <variant>
 
 #include "wick/base/fail.h"
@@ -131,12 +132,40 @@ void check_layers(const KeyReader& keys, int64_t layers) {
                   fmt::format("the last layer with a tensor is number {}, '{}'", highest, last->stored));
 }
 
+// One of the layers that a pattern says.
+void check_kind(const KeyReader& keys, int64_t layer, bool keeps_state) {
+  const CheckpointTensor* of_state = nullptr;
+  for (const char* name : {"ssm_conv1d.weight", "ssm_conv1d_q.weight", "shortconv.conv.weight"}) {
+    if (of_state == nullptr) of_state = keys.checkpoint().find_tensor(fmt::format("{}{}.{}", kLayer, layer, name));
+  }
+  if ((of_state != nullptr) == keeps_state) return;
+  const char* pattern = "attention.head_count_kv";
+  for (const char* key : {"full_attention_interval", "attention.recurrent_layers"}) {
+    if (keys.has(key)) pattern = key;
+  }
+  fail(ErrorCode::corrupt_file, "{}: {}: layer {} keeps {}; the file does not describe a model Wick can run", keys.checkpoint().name(),
+       keys.checkpoint().where(keys.key(pattern)), layer,
+       keeps_state ? "a state, and has no tensors for it" : fmt::format("no state, and has tensor '{}'", of_state->stored));
+}
+
+template <class Spec>
+constexpr bool kHasConvolution =
+    std::is_same_v<Spec, StateSpaceSpec> || std::is_same_v<Spec, SelectiveScanSpec> || std::is_same_v<Spec, DeltaRuleSpec> ||
+    std::is_same_v<Spec, ShortConvolutionSpec> || std::is_same_v<Spec, LinearRecurrentUnitSpec>;
+
 }  // namespace
 
 void check_state_sizes(const KeyReader& keys, const DecoderSpec& spec) {
   check_layers(keys, std::ssize(spec.layers));
   for (int64_t layer = 0; layer < std::ssize(spec.layers); ++layer) {
     const LayerSizes sizes(keys, spec.hidden_size, layer);
+    bool has_convolution = false;
+    for (const BlockSpec& block : spec.layers[static_cast<size_t>(layer)].blocks) {
+      for (const PartSpec& part : block.parts) {
+        has_convolution |= std::visit([]<class Spec>(const Spec& /*mixer*/) { return kHasConvolution<Spec>; }, part.mixer);
+      }
+    }
+    check_kind(keys, layer, has_convolution);
     for (const BlockSpec& block : spec.layers[static_cast<size_t>(layer)].blocks) {
       for (const PartSpec& part : block.parts) std::visit([&](const auto& mixer) { sizes.check(mixer); }, part.mixer);
     }

@@ -6,9 +6,9 @@
 
 namespace wick {
 
-// `spec`: of a recurrent architecture. Errors: corrupt_file for a size that does not fit a tensor, and for a number of layers of which
-// there are other tensors, naming key, value and tensor; and for numbers of a GGUF file's ssm_a above 0, by which states would grow without
-// end.
+// `spec`: of a recurrent architecture. Errors: corrupt_file for a size that does not fit a tensor, and for a number or kinds of layers that
+// are not those of the tensors, naming key, value and tensor; and for numbers of a GGUF file's ssm_a above 0, by which states would grow
+// without end.
 void check_state_sizes(const KeyReader& keys, const DecoderSpec& spec);
 
 }  // namespace wick
