@@ -916,6 +916,7 @@ std::vector<KernelCase> kernel_cases(const DeviceCaps& caps) {
   for (const bool splits : {false, true}) {
     cases.push_back(attention_lanes_case(64, splits, {.row_subgroups = 4, .key_subgroups = 1}));
     cases.push_back(attention_lanes_case(splits ? 64 : 128, splits, {.row_subgroups = 1, .key_subgroups = 4}));
+    cases.push_back(attention_lanes_case(splits ? 64 : 128, splits, {.row_subgroups = 4, .key_subgroups = 1, .staged = true}));
   }
   cases.push_back(linear_case(DType::q6_k, 2, caps));
   cases.push_back(linear_case(DType::iq4_nl, 1, caps));

@@ -20,6 +20,13 @@ namespace {
 constexpr auto kBitsPerNat = std::numbers::log2e_v<float>, kNatsPerBit = std::numbers::ln2_v<float>;
 constexpr uint32_t kQueryRows = kLaneTile.m, kTileKeys = kLaneTile.n, kKeyTiles = AttentionLanes::kStep / kTileKeys;
 
+// Words from a position's row to the next in shared memory. Eight lanes read from it together: of keys two neighbouring rows, four vectors
+// each; of values four rows, every second one, two vectors each. So all of them meet other banks.
+constexpr uint32_t key_stride(uint32_t width) { return width / 2 + 16; }
+constexpr uint32_t value_stride(uint32_t width) { return width / 2 + 4; }
+// Of keys and values, of which there are two halves.
+constexpr uint32_t staged_words(uint32_t width) { return AttentionLanes::kStep * (key_stride(width) + value_stride(width)); }
+
 // The kernel in its making. Lane l has, with g = l / 4 and t = l % 4, of the scores of a tile rows g and g + 8 and keys 2t and 2t + 1,
 // which is what it has of the weights as a left operand too. The order of a key's elements in the products with queries is free: a lane
 // takes eight neighbours. So is that of the results' columns: tile 8h + i has of each of eight lanes g element 8g + i of the h-th 64.
@@ -29,8 +36,8 @@ class AttentionByLanes {
       : form_(form),
         lanes_(lanes),
         width_(width),
-        k_(fmt::format("attention_by_lanes_{}_w{}_{}x{}{}", to_string(form.cache), width, lanes.row_subgroups, lanes.key_subgroups,
-                       attention_suffix(form)),
+        k_(fmt::format("attention_by_lanes_{}_w{}_{}x{}{}{}", to_string(form.cache), width, lanes.row_subgroups, lanes.key_subgroups,
+                       lanes.staged ? "_staged" : "", attention_suffix(form)),
            {.group_size = lanes.lanes(), .subgroup_size = kLaneTileLanes}),
         q_(k_.buffer("q", Element::f32)),
         key_units_(k_, form.cache, form.access, "k"),
@@ -65,7 +72,21 @@ class AttentionByLanes {
     factors_ = k_.tile(TileRole::accumulator, Element::f32, kQueryRows, kTileKeys);
     load_queries();
     // A block of the cache holds all positions of a step.
-    k_.loop(a_.begin - a_.begin % AttentionLanes::kStep, a_.end, lanes_.step(), [&](const Value& first) { add_positions(first); });
+    const Value first_step = a_.begin - a_.begin % AttentionLanes::kStep;
+    if (lanes_.staged) {
+      WICK_ASSERT(lanes_.key_subgroups == 1);
+      staged_ = k_.shared(Element::u32, 2 * staged_words(width_));
+      k_.when(first_step < a_.end, [&] { stage(first_step, k_.constant(0U)); });
+      k_.barrier();
+    }
+    k_.loop(first_step, a_.end, lanes_.step(), [&](const Value& first) {
+      if (!lanes_.staged) return add_positions(first);
+      half_ = (first - first_step) / lanes_.step() % 2U * staged_words(width_);
+      const Value next = first + lanes_.step();
+      k_.when(next < a_.end, [&] { stage(next, staged_words(width_) - half_); });
+      add_positions(first);
+      k_.barrier();
+    });
     for (uint32_t i = 0; i < 2; ++i) {
       for (const uint32_t mask : {1U, 2U}) sum_[i] = sum_[i] + subgroup_shuffle_xor(sum_[i], mask);
     }
@@ -99,6 +120,32 @@ class AttentionByLanes {
     }
   }
 
+  // Brings a step's keys and values on their way into a half of the shared memory.
+  void stage(const Value& begin, const Value& half) {
+    anchor_ = min(begin, a_.end - 1U);
+    slot_ = a_.slot(anchor_);
+    const uint32_t vectors = width_ / 8;  // of a position's row
+    for (uint32_t i = 0; i < AttentionLanes::kStep * vectors / lanes_.lanes(); ++i) {
+      const Value e = k_.local_id() + i * lanes_.lanes(), row = e / vectors, word = e % vectors * 4U;
+      const Value position = begin + row;
+      staged_->store_late(half + row * key_stride(width_) + word, key_units_.words().load4(row_of(a_.keys, position) + word));
+      staged_->store_late(half + (row * value_stride(width_) + word) + AttentionLanes::kStep * key_stride(width_),
+                          value_units_.words().load4(row_of(a_.values, position) + word));
+    }
+  }
+
+  // Four words of the row of the step's position.
+  [[nodiscard]] Words key_words(const Value& begin, const Value& in_step, const Value& word) const {
+    if (lanes_.staged) return words_of(staged_->load4(half_ + in_step * key_stride(width_) + word));
+    return words_of(key_units_.words().load4(row_of(a_.keys, begin + in_step) + word));
+  }
+  [[nodiscard]] Words value_words(const Value& begin, const Value& in_step, const Value& word) const {
+    if (lanes_.staged) {
+      return words_of(staged_->load4(half_ + (in_step * value_stride(width_) + word) + AttentionLanes::kStep * key_stride(width_)));
+    }
+    return words_of(value_units_.words().load4(row_of(a_.values, begin + in_step) + word));
+  }
+
   // Where the head's row of a position lies, in words. Positions beyond the last are the last one again.
   [[nodiscard]] Value row_of(const CacheView& view, const Value& position) const {
     return view.place(a_.kv_head(), slot_ + (min(position, a_.end - 1U) - anchor_)) / 2U;
@@ -106,14 +153,18 @@ class AttentionByLanes {
 
   void add_positions(const Value& first) {
     const Value begin = first + key_subgroup_ * AttentionLanes::kStep;
-    anchor_ = min(begin, a_.end - 1U);
-    slot_ = a_.slot(anchor_);
+    if (!lanes_.staged) {
+      anchor_ = min(begin, a_.end - 1U);
+      slot_ = a_.slot(anchor_);
+    }
     score(begin);
     // On their way while weights are computed.
-    std::vector<Words> values = read_values(begin);
+    std::vector<Words> values;
+    if (!lanes_.staged) values = read_values(begin, 0);
     const std::vector<std::array<Value, 2>> weights = weigh(begin);
+    if (lanes_.staged) values = read_values(begin, 0);
     add_values(values, weights, 0);
-    values = read_values(begin + 2 * kTileKeys);
+    values = read_values(begin, 2 * kTileKeys);
     add_values(values, weights, 2);
   }
 
@@ -121,8 +172,8 @@ class AttentionByLanes {
     for (uint32_t tile = 0; tile < kKeyTiles; tile += 2) {
       std::vector<Words> keys;
       for (uint32_t i = 0; i < 2; ++i) {
-        const Value row = row_of(a_.keys, begin + (tile + i) * kTileKeys + g_);
-        for (uint32_t quad = 0; quad < width_ / 32; ++quad) keys.push_back(words_of(key_units_.words().load4(row + quad * 16U + t_ * 4U)));
+        const Value row = g_ + (tile + i) * kTileKeys;
+        for (uint32_t quad = 0; quad < width_ / 32; ++quad) keys.push_back(key_words(begin, row, t_ * 4U + quad * 16U));
       }
       for (uint32_t i = 0; i < 2; ++i) {
         k_.tile_fill(scores_[tile + i], 0);
@@ -172,12 +223,13 @@ class AttentionByLanes {
     for (const uint32_t sum : output_) k_.tile_scale(sum, factors_);
   }
 
-  // Of two tiles of keys from a position on the lane's two rows of each, of which it takes eight neighbours of every 64 elements.
-  std::vector<Words> read_values(const Value& begin) {
+  // Of two tiles of keys from a position of the step on the lane's two rows of each, of which it takes eight neighbours of every 64
+  // elements.
+  std::vector<Words> read_values(const Value& begin, uint32_t from) {
     std::vector<Words> words;
     for (uint32_t h = 0; h < width_ / 64; ++h) {
       for (const uint32_t key : {0U, 1U, kTileKeys, kTileKeys + 1}) {
-        words.push_back(words_of(value_units_.words().load4(row_of(a_.values, begin + key + t_ * 2U) + h * 32U + g_ * 4U)));
+        words.push_back(value_words(begin, t_ * 2U + (from + key), g_ * 4U + h * 32U));
       }
     }
     return words;
@@ -285,6 +337,8 @@ class AttentionByLanes {
   Memory out_;
   RowEnd row_end_;
   std::vector<Variable> largest_, sum_;  // of the lane's two rows; its share of the sum
+  std::optional<Memory> staged_;
+  Value half_;  // of the shared memory, in which this step's are
   Value g_, t_, key_subgroup_, first_row_, anchor_, slot_;
   std::vector<Value> rows_;
   std::vector<AttentionArguments::Seen> seen_;
@@ -295,14 +349,18 @@ class AttentionByLanes {
 }  // namespace
 
 std::optional<AttentionLanes> attention_lanes_of(const AttentionForm& form, int64_t width, int64_t block_size, int64_t rows,
-                                                 const DeviceCaps& caps) {
+                                                 int64_t positions, const DeviceCaps& caps) {
   const bool able = ir::has_lane_tiles(caps) && caps.max_subgroup_size == static_cast<int>(kLaneTileLanes);
   if (!able || form.cache != DType::f16 || form.access != RowAccess::vectors || form.fixed) return std::nullopt;
   if ((width != 64 && width != 128) || (form.paged && block_size % AttentionLanes::kStep != 0)) return std::nullopt;
+  // A few positions leave groups of more rows fewer than the device has room for (a prompt of 512 tokens on an H200: 26,800 and 25,500
+  // tokens/s with four and eight subgroups, of 2,048 tokens in F16 34,650 and 35,050).
+  constexpr int64_t kFewRows = kQueryRows, kFewPositions = 1024;
   constexpr uint32_t kSubgroups = 4;
-  constexpr int64_t kFewRows = 64;  // up to so many, subgroups share positions
-  const AttentionLanes lanes{rows > kFewRows ? kSubgroups : 1, rows > kFewRows ? 1 : kSubgroups};
-  return lanes.lanes() <= caps.max_group_size ? std::optional(lanes) : std::nullopt;
+  AttentionLanes lanes{1, kSubgroups};
+  if (rows > kFewRows) lanes = {positions > kFewPositions ? 2 * kSubgroups : kSubgroups, 1, true};
+  const uint64_t shared = lanes.staged ? uint64_t{2 * sizeof(uint32_t)} * staged_words(static_cast<uint32_t>(width)) : 0;
+  return lanes.lanes() <= caps.max_group_size && shared <= caps.max_shared_bytes ? std::optional(lanes) : std::nullopt;
 }
 
 Kernel attention_by_lanes(const AttentionForm& form, uint32_t width, const AttentionLanes& lanes) {

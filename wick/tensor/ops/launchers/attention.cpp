@@ -52,14 +52,10 @@ uint32_t columns_per_lane(int64_t width, int64_t lanes) {
 // Whether a slot directly follows the one before it.
 bool is_ascending(const Operand& operand) { return operand.layout->stride(1) >= 0; }
 
-// Whether tiles that lanes set take less time than the other kernels: for few sequences, whose positions several groups share (one row of
-// 32 heads after 4,096 positions on an H200: 11 and 23 us), and for prompts as long as keys and values, which every subgroup reads for
-// itself, stay in the first-level cache (512 tokens: 58 and 86 us; 2,048 tokens: 690 and 410).
-bool gains_by_lanes(int64_t rows_of_one, int64_t heads, int64_t positions, const DeviceCaps& caps) {
-  constexpr int64_t kCachedPositions = 1024;
-  const bool shares = heads < caps.compute_units && positions >= 2 * kFewestPositions;
-  return rows_of_one > 2 * kMaxRows ? positions <= kCachedPositions : shares;
-}
+// Whether tiles that lanes set take less time than the other kernels: for prompts (2,048 tokens of an 8B model on an H200: 32,600 and
+// 31,000 tokens/s), and for few rows a sequence after enough positions (64 sequences of 1,000 to 1,200 positions, 3,360 and 3,190 tokens/s;
+// of one sequence after 4,096 positions 11 and 23 us), which subgroups share.
+bool gains_by_lanes(int64_t rows_of_one, int64_t positions) { return rows_of_one > 2 * kMaxRows || positions >= 2 * kFewestPositions; }
 
 // For fewer rows of a sequence than two groups of lanes take, tiles would be mostly empty.
 std::optional<AttentionTiles> tiles_for(const AttentionForm& form, int64_t rows, int64_t width, const DeviceCaps& caps) {
@@ -81,7 +77,7 @@ const Program& program_for(Runtime& runtime, const AttentionForm& form, const st
   const uint32_t cache = number_of(form.cache), access = static_cast<uint32_t>(form.access), variant = form.variant();
   if (lanes) {
     const auto columns = static_cast<uint32_t>(width);
-    return runtime.program({"attention_by_lanes", {columns, lanes->row_subgroups, lanes->key_subgroups, variant}},
+    return runtime.program({"attention_by_lanes", {columns, lanes->row_subgroups, lanes->key_subgroups, lanes->staged ? 1U : 0U, variant}},
                            [&] { return kernels::attention_by_lanes(form, columns, *lanes); });
   }
   if (tiles) {
@@ -195,8 +191,8 @@ void attention(const OpCall& call) {
   const bool may_tile = !params.precise && !params.deterministic && width == value_width && is_ascending(o.keys) && is_ascending(o.values);
   const int64_t positions = positions_of(o, params, tokens);
   const bool by_quads = o.query.layout->offset() % 4 == 0 && o.out.layout->offset() % 4 == 0;
-  const auto lanes = may_tile && by_quads && gains_by_lanes(rows_of_one, sequences * kv_heads, positions, caps)
-                         ? kernels::attention_lanes_of(form, width, params.block_size, rows_of_one, caps)
+  const auto lanes = may_tile && by_quads && gains_by_lanes(rows_of_one, positions)
+                         ? kernels::attention_lanes_of(form, width, params.block_size, rows_of_one, positions, caps)
                          : std::nullopt;
   const auto tiles = may_tile && !lanes ? tiles_for(form, rows_of_one, width, caps) : std::nullopt;
   if (!tiles && !lanes) choose_lanes(form, rows_of_one, std::max(width, value_width), caps);
