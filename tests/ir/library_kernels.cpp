@@ -245,6 +245,7 @@ class Families {
     for (const DType dtype : floats_) add([=, this] { return kernels::rope(dtype, caps_); });
     begin();
     for (const auto& row : kGateKinds) add([=, this] { return kernels::gate_pairs(row.kind, row.kind != GateKind::gelu, caps_); });
+    for (const bool to_halves : {false, true}) add([=, this] { return kernels::gate_halves(GateKind::silu, to_halves, caps_); });
     add([this] { return kernels::group_by_expert(128, 64, caps_); });
     add([this] { return kernels::sample(caps_); });
     for (const bool delta : {false, true}) add([=, this] { return kernels::recurrent_step({delta, delta}, caps_); });

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "wick/base/fail.h"
 #include "wick/kernels/group_options.h"
 #include "wick/kernels/math.h"
 #include "wick/kernels/row_ranges.h"
 #include "wick/kernels/strided.h"
+#include "wick/kernels/tile_product.h"
 
 namespace wick::kernels {
 
@@ -405,6 +407,34 @@ ir::Kernel gate_pairs(GateKind kind, bool quads, const DeviceCaps& caps) {
     const Vector g = gate.load4(i * 4U), up = y.load4(y_offset + i * 4U);
     y.store(y_offset + i * 4U,
             {gate_of(kind, g[0], up[0]), gate_of(kind, g[1], up[1]), gate_of(kind, g[2], up[2]), gate_of(kind, g[3], up[3])});
+  });
+  return k.finish();
+}
+
+ir::Kernel gate_halves(GateKind kind, bool to_halves, const DeviceCaps& caps) {
+  KernelBuilder k(fmt::format("gate_halves_{}_{}", to_string(kind), to_halves ? "f16" : "f32"),
+                  {.group_size = group_options(caps, 256).group_size});
+  const Memory gate = k.buffer("gate", Element::u32), up = k.buffer("up", Element::u32),
+               y = k.output("y", to_halves ? Element::u32 : Element::f32);
+  const Value count = k.parameter("count", Type::u32), y_offset = k.parameter("y_offset", Type::u32);
+  const Value i = global_lane(k);
+  k.when(i < count / 8U, [&] {
+    const Vector g = gate.load4(i * 4U), u = up.load4(i * 4U);
+    const auto finite = [](const Value& half) {
+      constexpr float kLargest = 65504;
+      const Value number = unpack_half(half);
+      return select(abs(number) > kLargest, max(min(number, kLargest), -kLargest), number);
+    };
+    std::vector<Value> results;
+    for (uint32_t word = 0; word < 4; ++word) {
+      results.push_back(gate_of(kind, finite(g[word]), finite(u[word])));
+      results.push_back(gate_of(kind, finite(g[word] >> 16), finite(u[word] >> 16)));
+    }
+    const auto pair = [&](uint32_t word) { return pack_limited(results[2 * word], results[2 * word + 1]); };
+    if (to_halves) return y.store(y_offset / 2U + i * 4U, {pair(0), pair(1), pair(2), pair(3)});
+    for (uint32_t e = 0; e < 8; e += 4) {
+      y.store(y_offset + i * 8U + e, {results[e], results[e + 1], results[e + 2], results[e + 3]});
+    }
   });
   return k.finish();
 }

@@ -64,6 +64,10 @@ inline constexpr uint32_t kMaxMatvecWeights = 3;
 // y[i] = gate_of(gate[i], y[i]). Buffers gate, y of f32. Parameters count, y_offset. Grid: groups_for(count), of quads groups_for(count /
 // 4): both parameters are multiples of four.
 [[nodiscard]] ir::Kernel gate_pairs(GateKind kind, bool quads, const DeviceCaps& caps);
+// y[i] = gate_of(gate[i], up[i]) for f16 gate and up, of which infinities count as the largest numbers, and y of f16, which saturates, or
+// f32. Buffers gate, up (u32, two numbers each), y (the same, or f32). Parameters count and y_offset, multiples of eight. Grid:
+// groups_for(count / 8).
+[[nodiscard]] ir::Kernel gate_halves(GateKind kind, bool to_halves, const DeviceCaps& caps);
 
 // (token, expert) pairs by expert, those that name no expert last: buffer ids i32 [pairs], plan u32 [3 · tiles + pairs]: for each tile the
 // expert, the place of its first pair in the order and how many pairs it has, at most `block` and 0 where it is not used; then the order.

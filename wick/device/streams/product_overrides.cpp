@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "wick/base/fail.h"
 #include "wick/device/kernel_runtime.h"
@@ -158,10 +159,11 @@ void matmul(const OpCall& call) {
 }
 
 // y [rows, n] = x [rows, k] · weightᵀ; false: the library has no way.
-bool multiply_weight(const OpCall& call, const Dense& x, int64_t rows, DType dtype, const Operand& weight, StreamAddress y) {
+bool multiply_weight(const OpCall& call, const Dense& x, int64_t rows, DType dtype, const Operand& weight, const Operand& y) {
   const Dense weights = dense(call, weight, dtype);
   Product p;
   p.type = *matrix_type(dtype);
+  p.result = *matrix_type(y.dtype);
   p.tf32 = dtype == DType::f32 && driver_of(call).multiplies_in_tf32();
   p.m = weight.layout->shape()[0];
   p.n = rows;
@@ -169,7 +171,26 @@ bool multiply_weight(const OpCall& call, const Dense& x, int64_t rows, DType dty
   p.a_by_rows = true;
   p.a_stride = p.b_stride = p.k;
   p.c_stride = p.m;
-  return multiply(call, p, weights.address, x.address, y);
+  return multiply(call, p, weights.address, x.address, address_of(y));
+}
+
+// Kernels take activations of f32 and have such results.
+void run_linear_kernels(const OpCall& call) {
+  std::vector<Operand> inputs(call.inputs.begin(), call.inputs.end()), outputs(call.outputs.begin(), call.outputs.end());
+  std::vector<std::unique_ptr<Buffer>> memory;
+  std::vector<Layout> layouts;
+  layouts.reserve(outputs.size());
+  for (Operand& y : outputs) {
+    if (y.dtype == DType::f32) continue;
+    const Layout& layout = layouts.emplace_back(y.layout->shape());
+    memory.push_back(call.runtime->allocate(static_cast<size_t>(layout.elements()) * sizeof(float), Lifetime::transient));
+    y = {memory.back().get(), DType::f32, &layout};
+  }
+  run_kernels({call.op, call.params, inputs, outputs, call.runtime});
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].dtype == call.outputs[i].dtype) continue;
+    run_kernels({OpId::copy, nullptr, std::span(&outputs[i], 1), call.outputs.subspan(i, 1), call.runtime});
+  }
 }
 
 struct LinearPlan {
@@ -197,12 +218,12 @@ std::optional<LinearPlan> linear_plan(const OpCall& call, std::span<const Operan
 void linear(const OpCall& call) {
   const auto weights = call.inputs.subspan(1, call.outputs.size());
   const std::optional<LinearPlan> plan = linear_plan(call, weights);
-  if (!plan) return run_kernels(call);
+  if (!plan) return run_linear_kernels(call);
   const Dense x = dense(call, call.inputs[0], plan->dtype);
   for (size_t i = 0; i < weights.size(); ++i) {
-    if (multiply_weight(call, x, plan->rows, plan->dtype, weights[i], address_of(call.outputs[i]))) continue;
+    if (multiply_weight(call, x, plan->rows, plan->dtype, weights[i], call.outputs[i])) continue;
     const std::array<Operand, 2> inputs{call.inputs[0], weights[i]};
-    run_kernels({call.op, call.params, inputs, call.outputs.subspan(i, 1), call.runtime});
+    run_linear_kernels({call.op, call.params, inputs, call.outputs.subspan(i, 1), call.runtime});
   }
 }
 

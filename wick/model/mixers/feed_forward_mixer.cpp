@@ -85,6 +85,8 @@ Tensor FeedForwardMixer::inner(const Tensor& x, LinearFusion fusion, const Mixer
     LinearParams gated = params;
     gated.gate = *gate_kind_;
     fusion.biases = {pointer_to(gate_bias_), pointer_to(up_bias_)};
+    const bool directly = up_.scale == 1 && !sub_norm_ && !divisors_ && !context.observe && !context.adapts(down_);
+    if (directly) return gated_linear_for(down_.weight, x, gate_.weight, up_.weight, gated, fusion);
     return up_.scaled(gated_linear(x, gate_.weight, up_.weight, gated, fusion));
   }
   const std::array<const Tensor*, 2> projections{&gate_.weight, &up_.weight};

@@ -70,8 +70,8 @@ Shape result_shape(const Tensor& x, int64_t outputs) {
   return Shape(std::span<const int64_t>(dims.data(), static_cast<size_t>(x.rank())));
 }
 
-Tensor empty_result(std::string_view op, const Tensor& x, int64_t outputs) {
-  return make_result(op, result_shape(x, outputs), DType::f32, x.device());
+Tensor empty_result(std::string_view op, const Tensor& x, int64_t outputs, DType dtype = DType::f32) {
+  return make_result(op, result_shape(x, outputs), dtype, x.device());
 }
 
 // [rows, last], also where one of them is 0.
@@ -103,6 +103,14 @@ bool takes_lane_rows(const Tensor& x, const Tensor& weight, const LinearParams& 
   const int64_t columns = x.shape().last(), rows = columns == 0 ? 0 : x.elements() / columns;
   return !params.precise && !params.deterministic && weight.device().runtime().runs_kernels() &&
          launchers::fuses_lane_rows(weight.dtype(), rows, columns, weight.device().caps());
+}
+
+// Whether the device's own product of f16 multiplies so many rows, and takes them as f16.
+bool takes_halves(int64_t rows, const Tensor& weight, const LinearParams& params) {
+  const Runtime& runtime = weight.device().runtime();
+  return !params.precise && !params.deterministic && runtime.runs_kernels() &&
+         runtime.override_for(OpId::linear, 0, DType::f16) != nullptr &&
+         launchers::takes_half_rows(weight.dtype(), rows, weight.shape().last());
 }
 
 // Whether the device's linear takes a norm, biases and a residual for so many rows. A kernel that norms by itself adds squares up in an
@@ -368,7 +376,10 @@ namespace {
 void multiply(const Tensor& x, std::span<const Tensor* const> weights, const LinearParams& params, const LinearFusion& fusion,
               std::span<Tensor> results) {
   std::optional<Tensor> copy;
-  const Tensor& activations = activations_of("linear", x, copy);
+  const bool halves = x.dtype() == DType::f16 && x.is_contiguous() && x.layout().offset() == 0 && weights.size() == 1 && is_empty(fusion) &&
+                      x.shape().last() > 0 && takes_halves(x.elements() / x.shape().last(), *weights[0], params) && !x.is_tracked() &&
+                      !any_tracked(weights);
+  const Tensor& activations = halves ? x : activations_of("linear", x, copy);
   for (size_t index = 0; index < weights.size(); ++index) {
     check_weight("linear", x, *weights[index], 2);
     results[index] = empty_result("linear", x, weights[index]->shape()[0]);
@@ -408,7 +419,10 @@ Tensor linear(const Tensor& x, const Tensor& weight, const LinearParams& params,
   return result;
 }
 
-Tensor gated_linear(const Tensor& x, const Tensor& gate, const Tensor& up, const LinearParams& params, const LinearFusion& fusion) {
+namespace {
+
+Tensor gated_linear_as(DType dtype, const Tensor& x, const Tensor& gate, const Tensor& up, const LinearParams& params,
+                       const LinearFusion& fusion) {
   check_assigned("gated_linear", {{"x", x}, {"gate", gate}, {"up", up}});
   std::optional<Tensor> copy;
   const Tensor& activations = activations_of("gated_linear", x, copy);
@@ -418,7 +432,7 @@ Tensor gated_linear(const Tensor& x, const Tensor& gate, const Tensor& up, const
     fail(ErrorCode::shape_mismatch, "gated_linear: gate {} and up {} must agree in shape and dtype", gate.describe(), up.describe());
   }
   const std::array<const Tensor*, 2> weights{&gate, &up};
-  Tensor result = empty_result("gated_linear", x, gate.shape()[0]);
+  Tensor result = empty_result("gated_linear", x, gate.shape()[0], dtype);
   const bool from_parts = activations.is_tracked() || any_tracked(weights) || (x.elements() == 0 && result.elements() > 0);
   LinearParams plain = params;
   plain.has_norm = plain.has_bias = plain.has_residual = false;
@@ -434,6 +448,22 @@ Tensor gated_linear(const Tensor& x, const Tensor& gate, const Tensor& up, const
   const std::array<const Tensor*, 1> outputs{&result};
   dispatch(OpId::gated_linear, &plain, LinearInputs(activations, weights, operands).all(), outputs);
   return result;
+}
+
+}  // namespace
+
+Tensor gated_linear(const Tensor& x, const Tensor& gate, const Tensor& up, const LinearParams& params, const LinearFusion& fusion) {
+  return gated_linear_as(DType::f32, x, gate, up, params, fusion);
+}
+
+Tensor gated_linear_for(const Tensor& next, const Tensor& x, const Tensor& gate, const Tensor& up, const LinearParams& params,
+                        const LinearFusion& fusion) {
+  check_assigned("gated_linear", {{"next", next}, {"x", x}, {"gate", gate}, {"up", up}});
+  const std::array<const Tensor*, 4> all{&next, &x, &gate, &up};
+  const int64_t columns = x.rank() == 0 ? 0 : x.shape().last(), rows = columns == 0 ? 0 : x.elements() / columns;
+  const bool halves = is_empty(fusion) && !any_tracked(all) && &next.device().runtime() == &gate.device().runtime() &&
+                      takes_halves(rows, next, params) && takes_halves(rows, gate, params);
+  return gated_linear_as(halves ? DType::f16 : DType::f32, x, gate, up, params, fusion);
 }
 
 void prepare_weight(const Tensor& weight, const WeightUse& use) {

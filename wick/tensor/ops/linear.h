@@ -37,6 +37,9 @@ struct LinearFusion {
 // of their kin; swiglu_oai is gpt-oss'. gate and up: [n, k] of one dtype. `fusion` has no residual; its biases are gate's and up's.
 [[nodiscard]] Tensor gated_linear(const Tensor& x, const Tensor& gate, const Tensor& up, const LinearParams& params = {},
                                   const LinearFusion& fusion = {});
+// The same as the x of a linear with `next` alone: f16 where its device rounds x to that anyway.
+[[nodiscard]] Tensor gated_linear_for(const Tensor& next, const Tensor& x, const Tensor& gate, const Tensor& up,
+                                      const LinearParams& params = {}, const LinearFusion& fusion = {});
 // The activation alone: gate and up f32 of one shape.
 [[nodiscard]] Tensor apply_gate(GateKind kind, const Tensor& gate, const Tensor& up);
 

@@ -27,6 +27,11 @@ inline constexpr int64_t kMinLaneRows = 2, kMaxLaneRows = 128;
          std::find(caps.tiles.begin(), caps.tiles.end(), ir::kLaneTile) != caps.tiles.end();
 }
 
+// Whether the device's own product of f16 multiplies so many rows with a weight of that dtype, so that it takes them as f16 as well.
+[[nodiscard]] inline bool takes_half_rows(DType dtype, int64_t rows, int64_t columns) {
+  return columns % 8 == 0 && (is_quantized(dtype) ? rows > kMaxLaneRows : dtype == DType::f16 && rows > kFusedLinearRows);
+}
+
 // The table of them, which programs hold that link a backend with kernels.
 extern const LauncherTable kLaunchers;
 

@@ -28,6 +28,8 @@ bool is_laid_out_as(const Operand& a, const Operand& b) {
 }
 
 constexpr int64_t kMaxHalvedElements = 128 << 20;  // of a weight that is kept twice
+// Products and sums below which a device may leave its own product to the kernels, which know results of f32 only.
+constexpr int64_t kLargeProduct = 1 << 24;
 
 int64_t weight_rows(const Operand& weight) { return weight.layout->shape()[0]; }
 
@@ -69,11 +71,27 @@ struct Extras {
 // What a call of several weights shares.
 class LinearCall {
  public:
-  explicit LinearCall(const OpCall& call)
-      : runtime_(*call.runtime),
-        params_(call.parameters<LinearParams>()),
-        precise_(params_.precise),
-        x_(activations_of(runtime_, call.inputs[0])) {}
+  explicit LinearCall(const OpCall& call) : runtime_(*call.runtime), params_(call.parameters<LinearParams>()), precise_(params_.precise) {
+    const Operand& x = call.inputs[0];
+    if (x.dtype == DType::f32) {
+      x_ = activations_of(runtime_, x);
+      return;
+    }
+    WICK_ASSERT(x.dtype == DType::f16 && x.layout->is_contiguous());
+    x_.columns = x.layout->shape().last();
+    x_.rows = x.layout->elements() / x_.columns;
+    const Operand& weight = call.inputs[1];
+    if (call.outputs.size() == 1 && is_quantized(weight.dtype) && x.layout->offset() == 0 && multiplies_halves(weight)) {
+      halved_x_ = x.buffer;
+      return;
+    }
+    // No product takes them as they are.
+    widened_ = runtime_.allocate(static_cast<size_t>(x.layout->elements()) * sizeof(float), Lifetime::transient);
+    const Layout layout(x.layout->shape());
+    const Operand wide{widened_.get(), DType::f32, &layout};
+    copy({OpId::copy, nullptr, std::span(&x, 1), std::span(&wide, 1), &runtime_});
+    x_.buffer = widened_.get();
+  }
 
   // results[i] = x · weights[i]ᵀ, with as few launches as the device's limits allow.
   void multiply(Operands weights, Operands results, const Extras& extras) {
@@ -94,6 +112,8 @@ class LinearCall {
     const bool by_bytes = has_few_tokens() && has_byte_product(gate) && has_byte_product(up);
     const bool by_blocks = !has_few_tokens() && extras.form().number() == 0;
     const bool by_lanes = lane_group(weights, params_.gate, extras.form()) || lane_group(weights, {}, extras.form());
+    if (by_blocks && !by_lanes && multiply_pair_in_halves(gate, up, y)) return;
+    if (y.dtype != DType::f32) return multiply_gated_wide(gate, up, y, extras);
     if (by_lanes || by_blocks || by_bytes || (has_few_tokens() && is_laid_out_as(gate, up)))
       return multiply_together(weights, results, params_.gate, extras);
     // Parts of one weight, as of a fused projection: the kernel reads both at one offset.
@@ -108,6 +128,19 @@ class LinearCall {
   }
 
  private:
+  // The same for a result of f16, by way of f32.
+  void multiply_gated_wide(const Operand& gate, const Operand& up, const Operand& y, const Extras& extras) {
+    const std::unique_ptr<Buffer> memory = numbers_of(y.layout->elements(), DType::f32);
+    const Layout layout(y.layout->shape());
+    const Operand wide{memory.get(), DType::f32, &layout};
+    multiply_gated(gate, up, wide, extras);
+    copy({OpId::copy, nullptr, std::span(&wide, 1), std::span(&y, 1), &runtime_});
+  }
+
+  [[nodiscard]] std::unique_ptr<Buffer> numbers_of(int64_t count, DType dtype) const {
+    return runtime_.allocate(static_cast<size_t>(count * info(dtype).block_bytes), Lifetime::transient);
+  }
+
   [[nodiscard]] const DeviceCaps& caps() const { return runtime_.caps(); }
   // The kernels of many tokens make their sums in another order, so a deterministic product has those of few.
   [[nodiscard]] bool has_few_tokens() const { return params_.deterministic || x_.rows <= kFusedLinearRows; }
@@ -404,11 +437,51 @@ class LinearCall {
            Arguments().buffer(gate).buffer(y).size(count).size(offset));
   }
 
+  // Whether the device's own product multiplies that weight with activations in f16, and not in parts.
+  [[nodiscard]] bool multiplies_halves(const Operand& weight) const {
+    if (precise_ || has_few_tokens() || runtime_.override_for(OpId::linear, 0, DType::f16) == nullptr) return false;
+    if (weight.dtype == DType::f16) return true;
+    if (!is_quantized(weight.dtype) || x_.rows <= kMaxLaneRows || weight.layout->elements() > kMaxHalvedElements) return false;
+    return kernels::linear_tiles_of({weight.dtype, access_of(weight)}, weight_rows(weight), x_.rows, caps()).has_value();
+  }
+
+  // Gate and up stay f16 between their products and the gate: half of the bytes of many tokens.
+  [[nodiscard]] bool multiply_pair_in_halves(const Operand& gate, const Operand& up, const Operand& y) {
+    const int64_t rows = weight_rows(gate), count = x_.rows * rows;
+    if (!multiplies_halves(gate) || !multiplies_halves(up) || count % 8 != 0 || y.layout->offset() % 8 != 0) return false;
+    if (count * x_.columns < kLargeProduct) return false;
+    const std::unique_ptr<Buffer> gates = numbers_of(count, DType::f16), ups = numbers_of(count, DType::f16);
+    if (is_quantized(gate.dtype)) {
+      multiply_halves(gate, *gates, 0, DType::f16);
+      multiply_halves(up, *ups, 0, DType::f16);
+    } else {
+      multiply_pair_by_device(gate, up, {*gates, 0, DType::f16}, {*ups, 0, DType::f16});
+    }
+    const bool to_halves = y.dtype == DType::f16;
+    const Program& program = runtime_.program({"gate_halves", {gate_number(params_.gate), to_halves ? 1U : 0U}},
+                                              [&] { return kernels::gate_halves(params_.gate, to_halves, caps()); });
+    launch(runtime_, program, kernels::groups_for(program.kernel(), static_cast<uint64_t>(count / 8), caps()),
+           Arguments().buffer(*gates).buffer(*ups).buffer(y).size(count).size(y.layout->offset()));
+    return true;
+  }
+
+  // Activations as f16, made once for all products of the device's own.
+  [[nodiscard]] Operand halved_activations(const Layout& layout) {
+    if (halved_x_ == nullptr) {
+      halved_ = numbers_of(x_.rows * x_.columns, DType::f16);
+      const Layout from(layout.shape(), x_.offset);
+      const Operand source{const_cast<Buffer*>(x_.buffer), DType::f32, &from}, target{halved_.get(), DType::f16, &layout};  // NOLINT: read
+      copy({OpId::copy, nullptr, std::span(&source, 1), std::span(&target, 1), &runtime_});
+      halved_x_ = halved_.get();
+    }
+    return {const_cast<Buffer*>(halved_x_), DType::f16, &layout};  // NOLINT: it is read
+  }
+
   void multiply_blocks(const Operand& weight, const Operand* up, const Buffer& y, int64_t offset) {
     const int64_t rows = weight.layout->shape()[0];
     if (up != nullptr) {
       const std::unique_ptr<Buffer> gate = runtime_.allocate(static_cast<size_t>(x_.rows * rows) * sizeof(float), Lifetime::transient);
-      if (!multiply_pair_by_device(weight, *up, *gate, y, offset)) {
+      if (!multiply_pair_by_device(weight, *up, {*gate, 0, DType::f32}, {y, offset, DType::f32})) {
         multiply_blocks(weight, nullptr, *gate, 0);
         multiply_blocks(*up, nullptr, y, offset);
       }
@@ -469,45 +542,53 @@ class LinearCall {
     return is_quantized(weight.dtype) && (own || x_.rows > tiles.block().n) && weight.layout->elements() <= kMaxHalvedElements;
   }
 
-  void multiply_halves(const Operand& weight, const Buffer& y, int64_t offset) {
+  void multiply_halves(const Operand& weight, const Buffer& y, int64_t offset, DType result = DType::f32) {
     const int64_t rows = weight.layout->shape()[0], units = rows * x_.columns / 16;
     const std::unique_ptr<Buffer> halves = runtime_.allocate(static_cast<size_t>(rows * x_.columns) * sizeof(f16), Lifetime::transient);
     const Program& program =
         runtime_.program({"halves_of_weight", {number_of(weight.dtype)}}, [&] { return kernels::halves_of_weight(weight.dtype, caps()); });
     launch(runtime_, program, kernels::groups_for(program.kernel(), static_cast<uint64_t>(units), caps()),
            weight_arguments(runtime_, std::array<const Operand*, 1>{&weight}).buffer(*halves).size(x_.columns).size(units));
-    if (multiply_by_device(*halves, rows, y, offset)) return;
+    if (multiply_by_device(*halves, rows, {y, offset, result})) return;
+    WICK_ASSERT(result == DType::f32);
     const LinearForm form{DType::f16, RowAccess::vectors};
     const auto tiles = kernels::linear_tiles_of(form, rows, x_.rows, caps());
     WICK_ASSERT(tiles.has_value());
     multiply_tiles(form, *tiles, Arguments().buffer(*halves).size(0).size(x_.columns).size(1), rows, y, offset);
   }
 
+  // Where a product's results go, row behind row.
+  struct Target {
+    const Buffer& buffer;
+    int64_t offset;
+    DType dtype;
+
+    [[nodiscard]] Operand operand(const Layout& layout) const {
+      return {const_cast<Buffer*>(&buffer), dtype, &layout};  // NOLINT: the caller's own
+    }
+  };
+
   // By the device's own product with f16, if it has one.
-  [[nodiscard]] bool multiply_by_device(Buffer& halves, int64_t rows, const Buffer& y, int64_t offset) const {
+  [[nodiscard]] bool multiply_by_device(Buffer& halves, int64_t rows, const Target& y) {
     const OpFunction own = runtime_.override_for(OpId::linear, 0, DType::f16);
     if (own == nullptr) return false;
-    const Layout activations(Shape({x_.rows, x_.columns}), x_.offset), weights(Shape({rows, x_.columns})),
-        results(Shape({x_.rows, rows}), offset);
-    const std::array<Operand, 2> inputs{
-        {{const_cast<Buffer*>(x_.buffer), DType::f32, &activations}, {&halves, DType::f16, &weights}}};  // NOLINT: it is read
-    const Operand result{const_cast<Buffer*>(&y), DType::f32, &results};                                 // NOLINT: the caller's own
+    const Layout activations(Shape({x_.rows, x_.columns})), weights(Shape({rows, x_.columns})), results(Shape({x_.rows, rows}), y.offset);
+    const std::array<Operand, 2> inputs{{halved_activations(activations), {&halves, DType::f16, &weights}}};
+    const Operand result = y.operand(results);
     const LinearParams params{.precise = false};
     own({OpId::linear, &params, inputs, std::span(&result, 1), &runtime_});
     return true;
   }
 
   // Gate and up of plain numbers by the device's own product, if it has one: it rounds the activations once.
-  [[nodiscard]] bool multiply_pair_by_device(const Operand& gate, const Operand& up, const Buffer& gates, const Buffer& y,
-                                             int64_t offset) const {
+  bool multiply_pair_by_device(const Operand& gate, const Operand& up, const Target& gates, const Target& y) const {
     const OpFunction own = is_quantized(gate.dtype) ? nullptr : runtime_.override_for(OpId::linear, 0, gate.dtype);
     if (own == nullptr) return false;
     const int64_t rows = gate.layout->shape()[0];
-    const Layout activations(Shape({x_.rows, x_.columns}), x_.offset), first(Shape({x_.rows, rows})),
-        second(Shape({x_.rows, rows}), offset);
+    const Layout activations(Shape({x_.rows, x_.columns}), x_.offset), first(Shape({x_.rows, rows}), gates.offset),
+        second(Shape({x_.rows, rows}), y.offset);
     const std::array<Operand, 3> inputs{{{const_cast<Buffer*>(x_.buffer), DType::f32, &activations}, gate, up}};  // NOLINT: it is read
-    const std::array<Operand, 2> results{{{const_cast<Buffer*>(&gates), DType::f32, &first},                      // NOLINT: our own
-                                          {const_cast<Buffer*>(&y), DType::f32, &second}}};  // NOLINT: the caller's own
+    const std::array<Operand, 2> results{gates.operand(first), y.operand(second)};
     LinearParams params;
     params.precise = precise_;
     own({OpId::linear, &params, inputs, results, &runtime_});
@@ -529,7 +610,10 @@ class LinearCall {
   Runtime& runtime_;
   const LinearParams& params_;
   bool precise_;
-  Activations x_;
+  Activations x_{};
+  // They as f16, from the beginning of a buffer: the caller's, or ours; and where the caller's are widened.
+  const Buffer* halved_x_ = nullptr;
+  std::unique_ptr<Buffer> halved_, widened_;
   const Operand* norm_ = nullptr;             // until x is normalized
   std::vector<kernels::LaneColumns> orders_;  // in which lanes read the weights, where there is a norm
   std::unique_ptr<Buffer> normed_, bytes_, scales_, halves_;
