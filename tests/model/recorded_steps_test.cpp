@@ -7,11 +7,13 @@
 #include <cmath>
 #include <random>
 
+#include "model/golden_models.h"
 #include "model/tiny_adapter.h"
 #include "model/tiny_model.h"
 #include "unit/found_devices.h"
 #include "unit/temporary_folder.h"
 #include "wick/model/architectures/architecture.h"
+#include "wick/model/checkpoint/checkpoint.h"
 #include "wick/model/language_model.h"
 #include "wick/model/lora/lora_adapter.h"
 
@@ -63,8 +65,8 @@ class RecordedStepsTest : public ::testing::TestWithParam<DeviceLocation> {
     std::vector<int64_t> lengths = {};
   };
   [[nodiscard]] Pair begin(const std::vector<int64_t>& lengths) {
-    const auto count = std::ssize(lengths);
-    Pair pair{.recorded = recorded_->new_pool(1024, count), .plain = plain_->new_pool(1024, count)};
+    const int64_t count = std::ssize(lengths), context = std::min<int64_t>(1024, recorded_->info().context_length);
+    Pair pair{.recorded = recorded_->new_pool(context, count), .plain = plain_->new_pool(context, count)};
     for (const int64_t length : lengths) {
       pair.first.push_back(pair.recorded->create());
       pair.second.push_back(pair.plain->create());
@@ -144,6 +146,34 @@ TEST_P(RecordedStepsTest, RowsOfARecordingGoThroughTheAdaptersOfEachStep) {
   for (int count = 0; count < 3; ++count) ASSERT_LE(step(pair, 2, {{{3, 1}}, {{1, 1}}}), 1e-6);
   EXPECT_EQ(recorded.recordings(), 2);
   EXPECT_EQ(recorded.replays(), 4);
+}
+
+// The slabs that hold the states of its sequences change with each step.
+TEST_P(RecordedStepsTest, StepsOfModelsWithStatesAreReplayed) {
+  std::vector<const char*> models = {"mamba2", "qwen3next", "lfm2"};
+  if (!interpreted_) models.insert(models.end(), {"mamba", "falcon-h1", "kimi-linear", "rwkv7", "recurrent-gemma", "minimax-01"});
+  for (const char* name : models) {
+    SCOPED_TRACE(name);
+    const GoldenModel golden = GoldenModel::read(name);
+    golden.write(folder_.path() / name);
+    const Checkpoint checkpoint = Checkpoint::open(folder_.path() / name);
+    recorded_ = load_language_model(checkpoint, *device_, {.precise = true, .record = true});
+    plain_ = load_language_model(checkpoint, *device_, {.precise = true, .record = false});
+    tiny_.vocab = golden.vocab();
+    Pair pair = begin({3, 9, 5});
+    const std::vector<size_t> counts =
+        interpreted_ ? std::vector<size_t>{2, 2, 2, 1, 2} : std::vector<size_t>{3, 3, 3, 1, 3, 2, 2, 2, 1, 1, 3};
+    for (const size_t count : counts) ASSERT_LE(step(pair, count), 1e-6) << count << " sequences";
+    const RecordedSteps& steps = pair.recorded->recorded_steps();
+    EXPECT_EQ(steps.recordings(), interpreted_ ? 1 : 3);
+    EXPECT_EQ(steps.replays(), interpreted_ ? 2 : 5);
+    // Rows of a prompt are not recorded.
+    Batch batch;
+    batch.add(pair.first[0], pair.lengths[0], text(2), Batch::Results::all);
+    (void)recorded_->forward(batch, *pair.recorded);
+    EXPECT_EQ(steps.recordings(), interpreted_ ? 1 : 3);
+    EXPECT_EQ(pair.plain->recorded_steps().recordings(), 0);
+  }
 }
 
 // A recording is one device's.

@@ -365,15 +365,15 @@ int64_t DecoderModel::recorded_rows() const {
   const Runtime& runtime = device_.runtime();
   // A recording is one device's, and knows no numbers but those of StepNumbers.
   if (spec_.relative_bias || token_types_ || source_ != nullptr) return 0;
-  if (!record_ || !placement_.is_single() || observe_ || !runtime.runs_kernels() || runtime.op_fallback() != nullptr ||
-      !layout_.states.empty())
-    return 0;
+  if (!record_ || !placement_.is_single() || observe_ || !runtime.runs_kernels() || runtime.op_fallback() != nullptr) return 0;
   // What a device's own library multiplies is not recorded, nor what runs on the CPU instead.
   const bool has_library = runtime.override_for(OpId::linear, 0, DType::f16) != nullptr;
   return has_library ? kRowsWithoutLibrary : RecordedSteps::kMaxRows;
 }
 
 bool DecoderModel::is_recorded(const Batch& batch, std::span<const int32_t> wanted, const ForwardOptions& options) const {
+  // Where layers keep states, how many rows each sequence has decides what is queued: one of each.
+  if (!layout_.states.empty() && std::ssize(batch.sequences) != batch.rows()) return false;
   return options.result != ModelResult::pooled && batch.rows() <= recorded_rows() && std::ssize(wanted) == batch.rows();
 }
 
@@ -381,10 +381,12 @@ Tensor DecoderModel::run_recorded(const Batch& batch, KvStep& step, KvPool& pool
   if (options.stop && options.stop()) return {};
   const KvPlan& plan = step.plan(0, batch.rows());
   const int64_t longest = *std::max_element(plan.lengths.begin(), plan.lengths.end());
-  const StepShape shape = StepShape::with_room_for(batch.rows(), plan.sequences, longest);
+  // A further row would need a state to write.
+  const StepShape shape = layout_.states.empty() ? StepShape::with_room_for(batch.rows(), plan.sequences, longest)
+                                                 : StepShape::with_room_for_positions(plan.sequences, longest);
   const AdapterNumbers adapters = adapter_numbers(batch, 0, batch.rows());
   const bool has_adapters = adapters.of_row > 0;
-  const StepNumbers numbers(batch.tokens, plan, adapters, shape, pool.block_size());
+  const StepNumbers numbers(batch.tokens, plan, adapters, shape, pool.block_size(), state_columns_);
   (void)angles_of(shape.positions, pool, 0);  // not among what is recorded
   const RecordedSteps::Key key{2 * id_ + (options.result == ModelResult::logits ? 0 : 1), shape, has_adapters ? std::ssize(adapters_) : 0,
                                adapters.of_row};

@@ -26,6 +26,10 @@ StepShape StepShape::with_room_for(int64_t rows, int64_t sequences, int64_t posi
   return {room, power_of_two(sequences + (room > rows ? 1 : 0)), power_of_two(std::max(positions, kFewestPositions))};
 }
 
+StepShape StepShape::with_room_for_positions(int64_t sequences, int64_t positions) noexcept {
+  return {sequences, sequences, power_of_two(std::max(positions, kFewestPositions))};
+}
+
 RecordedSteps::Step* RecordedSteps::find(const Key& key) {
   const auto found = std::find_if(steps_.begin(), steps_.end(), [&](const std::unique_ptr<Step>& step) { return step->key == key; });
   return found == steps_.end() ? nullptr : found->get();

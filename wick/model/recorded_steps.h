@@ -21,6 +21,8 @@ struct StepShape {
 
   // The powers of two that hold a batch.
   [[nodiscard]] static StepShape with_room_for(int64_t rows, int64_t sequences, int64_t positions) noexcept;
+  // As many rows as sequences, with room for positions alone.
+  [[nodiscard]] static StepShape with_room_for_positions(int64_t sequences, int64_t positions) noexcept;
   friend bool operator==(const StepShape&, const StepShape&) = default;
 };
 

@@ -30,8 +30,8 @@ StepNumbers::StepNumbers(std::span<const int32_t> tokens, const KvPlan& plan, co
 }
 
 StepNumbers::StepNumbers(std::span<const int32_t> tokens, const KvPlan& plan, const AdapterNumbers& adapters, const StepShape& shape,
-                         int64_t block_size)
-    : shape_(shape) {
+                         int64_t block_size, int64_t columns)
+    : shape_(shape), recorded_(true) {
   const int64_t rows = std::ssize(tokens), further = shape.rows - rows;
   WICK_ASSERT(further >= 0 && shape.sequences >= plan.sequences + (further > 0 ? 1 : 0));
   add(tokens, shape.rows, 0);
@@ -42,6 +42,9 @@ StepNumbers::StepNumbers(std::span<const int32_t> tokens, const KvPlan& plan, co
   if (further > 0) values_[static_cast<size_t>(lengths_ + plan.sequences)] = static_cast<int32_t>(further);
   add_groups(plan, (shape.positions + block_size - 1) / block_size);
   add_adapters(adapters);
+  if (plan.state_to.empty()) return;
+  WICK_ASSERT(further == 0 && shape.sequences == plan.sequences);
+  add_states(plan, columns);
 }
 
 int64_t StepNumbers::add(std::span<const int32_t> numbers, int64_t room, int32_t filler) {
@@ -113,6 +116,7 @@ StepInputs StepNumbers::inputs(const Tensor& all) const {
     inputs.states =
         StateInputs{.starts = row_starts_,
                     .state_to = state_to_,
+                    .recorded = recorded_,
                     .slabs = {.from = all.narrow(0, slabs_from_, shape_.sequences), .to = all.narrow(0, slabs_to_, shape_.sequences)},
                     .seen = all.narrow(0, seen_, (columns_ + 1) * shape_.rows).reshape({columns_ + 1, shape_.rows}),
                     .last = all.narrow(0, last_, shape_.sequences * columns_)};

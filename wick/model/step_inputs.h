@@ -16,10 +16,11 @@
 
 namespace wick {
 
-// Inputs of recurrent layers; one with them is not recorded, so that they may know numbers on the host.
+// Inputs of recurrent layers.
 struct StateInputs {
   std::vector<int32_t> starts;    // [sequences + 1]: the first row of each, and behind the last
   std::vector<int32_t> state_to;  // [sequences]: the slabs that states are written to
+  bool recorded = false;          // state_to is of one step among those that a recording is for: what is queued must not depend on it
   StateSlots slabs;               // those that they are read from, and these, on the device
   // Places in the sequences' columns before these rows [sequences · columns] with the rows behind them. What the row's convolution sees,
   // the furthest first: i32 [columns + 1, rows]; and each sequence's last columns: i32 [sequences · columns].
@@ -61,9 +62,9 @@ class StepNumbers {
   // As many as the plan has. `columns`: positions that the convolutions of recurrent layers see before a row.
   StepNumbers(std::span<const int32_t> tokens, const KvPlan& plan, const AdapterNumbers& adapters, int64_t columns);
   // With room up to `shape`: further rows belong to a further sequence, which writes to no slot and whose results mean nothing. A shape
-  // with more rows than the plan has more sequences.
+  // with more rows than the plan has more sequences; where layers keep states, it has as many. `columns`: as above.
   StepNumbers(std::span<const int32_t> tokens, const KvPlan& plan, const AdapterNumbers& adapters, const StepShape& shape,
-              int64_t block_size);
+              int64_t block_size, int64_t columns);
 
   [[nodiscard]] std::span<const int32_t> values() const noexcept { return values_; }
   // Views of a tensor with these values: i32 [values().size()].
@@ -77,6 +78,7 @@ class StepNumbers {
   void add_states(const KvPlan& plan, int64_t columns);
 
   StepShape shape_;
+  bool recorded_ = false;
   std::vector<int32_t> values_;
   int64_t positions_ = 0, starts_ = 0, lengths_ = 0;
   int64_t adapters_of_row_ = 0, adapters_ = 0, scales_ = 0;

@@ -12,6 +12,10 @@ Tensor StateRange::read(const KvPool& pool, const StateInputs& step, int64_t fir
 
 void StateRange::write(const KvPool& pool, const StateInputs& step, int64_t first, const Tensor& values) const {
   const Tensor states = pool.states(recurrent_).narrow(1, first_, count_);
+  if (step.recorded) {
+    const Tensor to = step.slabs.to.narrow(0, first, values.dim(0)).unsqueeze(1).broadcast_to({values.dim(0), count_});
+    return states.scatter_set(to, values, 0);
+  }
   const auto slab = [&](int64_t index) { return step.state_to[static_cast<size_t>(first + index)]; };
   // Neighbours at once.
   for (int64_t index = 0; index < values.dim(0);) {
