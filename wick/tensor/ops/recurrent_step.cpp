@@ -93,9 +93,8 @@ void check_states(const Tensor& states, const StateSlots& slots, int64_t sequenc
   const bool has_rows = states.rank() == 2 && states.dim(1) == numbers && (numbers <= 1 || states.layout().stride(1) == 1);
   if (!has_rows || slots.from.shape() != Shape{sequences} || slots.to.shape() != Shape{sequences}) {
     fail(ErrorCode::shape_mismatch,
-         "recurrent_step: states {}, from {}, to {}: want [slots, heads · k · v] = [slots, {}] with contiguous rows, and twice [{}], one "
-         "for "
-         "each sequence",
+         "recurrent_step: states {}, from {}, to {}: want [slots, heads · k · v] = [slots, {}] with contiguous rows, and a slot of each of "
+         "the {} sequences",
          states.describe(), slots.from.describe(), slots.to.describe(), numbers, sequences);
   }
   if (slots.from.dtype() != DType::i32 || slots.to.dtype() != DType::i32) {
