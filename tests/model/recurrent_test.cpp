@@ -272,7 +272,7 @@ TEST_F(RefusedRecurrent, SizesThatDoNotFit) {
   expect_parts(message("lfm2", "lfm2.shortconv.l_cache", 0), {"lfm2.shortconv.l_cache", "0"});
   expect_parts(message("qwen3next", {{"linear_num_key_heads", 4}}), {"linear_num_key_heads", "= 4", "6 value heads"});
   expect_parts(message("qwen3next", {{"linear_num_key_heads", 3}}),
-               {"linear_key_head_dim = 12", "linear_num_key_heads = 3", "conv1d.weight"});
+               {"linear_key_head_dim = 8", "linear_num_key_heads = 3", "conv1d.weight"});
   expect_parts(message("qwen3next", {{"linear_num_value_heads", 12}}), {"linear_num_value_heads = 12", "dt_bias", "shape [6]"});
   expect_parts(message("qwen3next", {{"linear_value_head_dim", 9}}), {"linear_value_head_dim = 9", "norm.weight", "shape [8]"});
   expect_parts(message("qwen35", {{"linear_conv_kernel_dim", 5}}), {"linear_conv_kernel_dim = 5", "conv1d.weight"});
@@ -351,7 +351,7 @@ TEST_F(RefusedRecurrent, DecaysThatAFolderHasAreNotRead) {
 
 TEST_F(RefusedRecurrent, GemmasLayersThatDoNotFit) {
   expect_parts(message("gemma3n", {{"num_kv_shared_layers", 5}}), {"num_kv_shared_layers", "= 5", "layer 2"});
-  expect_parts(message("gemma3n", {{"altup_active_idx", 3}}), {"altup_active_idx", "= 3", "3 streams"});
+  expect_parts(message("gemma3n", {{"altup_active_idx", 4}}), {"altup_active_idx", "= 4", "4 streams"});
   expect_parts(message("gemma3n", {{"activation_sparsity_pattern", {0.5}}}), {"activation_sparsity_pattern", "[0.5]", "each layer"});
   expect_parts(message("gemma4", {{"per_layer_config", {{"2", {{"rank", 3}}}}}}), {"per_layer_config.2", "head_dim"});
   expect_parts(message("gemma4", {{"use_bidirectional_attention", "all"}}), {"use_bidirectional_attention", "all"});
