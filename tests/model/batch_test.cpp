@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <random>
 
 #include "model/tiny_model.h"
@@ -158,6 +159,45 @@ std::string place_name(const ::testing::TestParamInfo<Place>& info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, BatchTest, ::testing::ValuesIn(places()), place_name);
+
+class DeviceMemoryTest : public ::testing::TestWithParam<DeviceLocation> {};
+
+// Of weights that a device unpacks for its own product it keeps none: those of this model are 4.5 MiB unpacked. (Of a model of 8 billion
+// weights, what comes on top is to be below 512 MiB.)
+TEST_P(DeviceMemoryTest, IsForWeightsAndCacheAndLittleMore) {
+  constexpr size_t kMore = size_t{7} << 19;  // activations, and one layer unpacked
+  constexpr int64_t kTokens = 132;           // that go through unpacked weights
+  TinyModel tiny;
+  tiny.layers = 4, tiny.width = 256, tiny.feed_forward = 512, tiny.head_dim = 64;
+  tiny.dtype = DType::q4_k;
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder.path() / "tiny.gguf";
+  write_tiny_model(tiny, path);
+  const GgufFile file = GgufFile::open(path);
+  const Device device = Device::open(GetParam());
+  const size_t before = device.runtime().allocated_bytes(), peak_before = device.runtime().peak_allocated_bytes();
+  const auto model = load_language_model(file, device);
+  const auto sequence = model->new_sequence(2 * kTokens);
+  std::mt19937 random{8};
+  const std::vector<int32_t> tokens = random_tokens(random, kTokens, tiny.vocab);
+  EXPECT_EQ(model->forward(tokens, *sequence, LogitRows::last).to_vector<float>().size(), static_cast<size_t>(tiny.vocab));
+  const auto cache = static_cast<size_t>(sequence->pool().bytes());
+  EXPECT_LE(device.runtime().peak_allocated_bytes(), std::max(peak_before, before + std::filesystem::file_size(path) + cache + kMore));
+}
+
+// Those that have products of their own.
+std::vector<DeviceLocation> devices_with_products() {
+  std::vector<DeviceLocation> devices = found_devices();
+  std::erase_if(devices, [](const DeviceLocation& each) { return each.kind != DeviceKind::cuda && each.kind != DeviceKind::rocm; });
+  return devices;
+}
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(DeviceMemoryTest);
+INSTANTIATE_TEST_SUITE_P(Devices, DeviceMemoryTest, ::testing::ValuesIn(devices_with_products()), [](const auto& info) {
+  std::string name = info.param.to_string();
+  std::replace(name.begin(), name.end(), ':', '_');
+  return name;
+});
 
 class BatchResultsTest : public ::testing::Test {
  protected:
