@@ -117,7 +117,7 @@ if(WICK_CCACHE AND NOT EXISTS ${WICK_CCACHE})
   wick_refuse("WICK_CCACHE=${WICK_CCACHE}: there is no such program. Give the path of ccache, or OFF for none.")
 endif()
 if(WICK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${WICK_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${PROJECT_SOURCE_DIR}/cmake/ccache_launcher.sh ${WICK_CCACHE})
 endif()
 
 # The commit that --build-info names, and its date, which man pages have; a source archive has none.
