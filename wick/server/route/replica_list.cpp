@@ -47,7 +47,7 @@ std::string read_key(Fields& fields) {
   const Json* const json = fields.find("key");
   if (json == nullptr) return {};
   const auto is_visible = [](char c) { return c > ' ' && c < '\x7f'; };
-  const std::string key = json->is_string() ? json->get<std::string>() : std::string();
+  std::string key = json->is_string() ? json->get<std::string>() : std::string();
   if (!key.empty() && key.size() <= kMaxReplicaKey && std::ranges::all_of(key, is_visible)) return key;
   fields.violate_path(fields.path_of("key"), fmt::format("must be a text of 1 to {} visible characters of ASCII", kMaxReplicaKey));
   return {};
