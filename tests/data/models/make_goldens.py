@@ -412,7 +412,7 @@ def token_ids():
 
 
 def write(name, golden):
-    golden["logits"] = [[float(f"{value:.7g}") for value in row] for row in golden["logits"]]
+    golden["logits"] = [[float(f"{value:.6g}") for value in row] for row in golden["logits"]]
     (HERE / f"{name}.json").write_text(json.dumps(golden, separators=(",", ":")).replace('"logits"', '\n"logits"').replace("],[", "],\n[") + "\n")
     print(name, "ok", len(golden["tensors"]), "tensors")
 
