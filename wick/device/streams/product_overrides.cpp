@@ -176,7 +176,8 @@ bool multiply_weight(const OpCall& call, const Dense& x, int64_t rows, DType dty
 
 // Kernels take activations of f32 and have such results.
 void run_linear_kernels(const OpCall& call) {
-  std::vector<Operand> inputs(call.inputs.begin(), call.inputs.end()), outputs(call.outputs.begin(), call.outputs.end());
+  if (std::ranges::all_of(call.outputs, [](const Operand& y) { return y.dtype == DType::f32; })) return run_kernels(call);
+  std::vector<Operand> outputs(call.outputs.begin(), call.outputs.end());
   std::vector<std::unique_ptr<Buffer>> memory;
   std::vector<Layout> layouts;
   layouts.reserve(outputs.size());
@@ -186,7 +187,7 @@ void run_linear_kernels(const OpCall& call) {
     memory.push_back(call.runtime->allocate(static_cast<size_t>(layout.elements()) * sizeof(float), Lifetime::transient));
     y = {memory.back().get(), DType::f32, &layout};
   }
-  run_kernels({call.op, call.params, inputs, outputs, call.runtime});
+  run_kernels({call.op, call.params, call.inputs, outputs, call.runtime});
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i].dtype == call.outputs[i].dtype) continue;
     run_kernels({OpId::copy, nullptr, std::span(&outputs[i], 1), call.outputs.subspan(i, 1), call.runtime});
