@@ -28,11 +28,8 @@ DraftModel::DraftModel(LanguageModel& model, const ModelInfo& target, int64_t co
          info.name, info.context_length, context);
   }
   const int64_t positions = std::max(context, sequences * std::min(context, kDefaultPositions));
-  KvPoolOptions options{.context = context, .step = rows_at_once(model.device()), .devices = model.cache_devices()};
-  // Each sequence and its fork.
-  if (has_states_) options.sequences = 2 * sequences;
-  options.bytes = KvPool::bytes_for(model.cache_layout(), options, (positions + context - 1) / context);
-  pool_ = std::make_unique<KvPool>(model.device(), model.cache_layout(), options);
+  // Where states are kept, each sequence and its fork have their own.
+  pool_ = model.new_pool(context, (positions + context - 1) / context, false, has_states_ ? 2 * sequences : 0);
 }
 
 void DraftModel::release(Sequence& sequence) {

@@ -22,12 +22,13 @@ int64_t rows_at_once(const Device& device) {
   return device.runtime().runs_kernels() ? 2048 : 512;
 }
 
-std::unique_ptr<KvPool> LanguageModel::new_pool(int64_t context, int64_t sequences, bool keep_prefixes) const {
+std::unique_ptr<KvPool> LanguageModel::new_pool(int64_t context, int64_t sequences, bool keep_prefixes, int64_t most) const {
   const ModelInfo& model = info();
   if (context < 1 || context > model.context_length) {
     fail(ErrorCode::context_full, "a context of {} tokens was asked for; {} takes 1 to {}", context, model.name, model.longest());
   }
-  KvPoolOptions options{.context = context, .step = rows_at_once(device()), .keep_prefixes = keep_prefixes, .devices = cache_devices()};
+  KvPoolOptions options{
+      .context = context, .step = rows_at_once(device()), .sequences = most, .keep_prefixes = keep_prefixes, .devices = cache_devices()};
   options.bytes = KvPool::bytes_for(cache_layout(), options, sequences);
   return std::make_unique<KvPool>(device(), cache_layout(), options);
 }

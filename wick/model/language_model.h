@@ -40,7 +40,7 @@ struct ModelInfo {
   // Limits of an encoder–decoder: tokens of a source, and of a target; 0: the model is none. context_length is both together.
   int64_t source_length = 0, target_length = 0;
   std::vector<int32_t> target_start = {};  // the tokens that a target begins with
-  std::string context_limit = {};          // for people: the key that says context_length, or what begins behind it and is not supported
+  std::string context_limit = {};          // for people: the key that says context_length, or what is not supported beyond it
 
   // The longest context for a message: its number, and context_limit.
   [[nodiscard]] std::string longest() const;
@@ -135,9 +135,10 @@ class LanguageModel {
   // Steps of no more rows are recorded by the device, with room for a power of two; 0: none are.
   [[nodiscard]] virtual int64_t recorded_rows() const { return 0; }
 
-  // An empty pool for so many sequences of `context` positions each, or for more that are shorter. Errors: context_full for more positions
-  // than info().context_length; out_of_memory.
-  [[nodiscard]] std::unique_ptr<KvPool> new_pool(int64_t context, int64_t sequences = 1, bool keep_prefixes = false) const;
+  // An empty pool for so many sequences of `context` positions each, or for more that are shorter, at most `most` where states are kept
+  // (KvPoolOptions::sequences). Errors: context_full for more positions than info().context_length; out_of_memory.
+  [[nodiscard]] std::unique_ptr<KvPool> new_pool(int64_t context, int64_t sequences = 1, bool keep_prefixes = false,
+                                                 int64_t most = 0) const;
   // A sequence in a pool of its own. Errors: new_pool's.
   [[nodiscard]] std::unique_ptr<CachedSequence> new_sequence(int64_t capacity) const;
 
