@@ -20,7 +20,7 @@ struct ConfigRow {
     read,            // under `canonical`, "<architecture>." omitted
     zero_if_null,    // the same, and null is 0, where an absent key means something else
     harmless,        // changes no logit
-    of_class,        // `key` is a class, whose models have `neutral` under `canonical` where nothing else says it
+    of_class,        // `key` is a class, or "architectures": all. Its models have `neutral` under `canonical` where nothing else says it
     flag_of_class,   // the same of a boolean
     layer_flags,     // a list with a flag for each layer, or a number n: each n-th has none; not read where n is `neutral`, which is usual
     inner_multiple,  // the feed-forward width as a multiple of the hidden size

@@ -38,7 +38,7 @@ DecoderSpec describe_indexed(const ModelConfig& config) {
   const int64_t top_k = config.keys.size("attention.indexer.top_k");
   if (top_k < spec.context_length) {
     spec.context_length = top_k;
-    spec.context_limit = fmt::format("{} = {}: the sparse attention that begins behind so many positions is not supported",
+    spec.context_limit = fmt::format("{} = {}: the sparse attention beyond so many positions is not supported",
                                      config.keys.checkpoint().where(config.keys.key("attention.indexer.top_k")), top_k);
   }
   spec.unused.emplace_back(".indexer.");
@@ -70,9 +70,6 @@ constexpr ConfigRow kDeepSeek2OwnConfig[] = {
     {"topk_method", ConfigRow::Use::read, "expert_choice"},
     {"DeepseekV2ForCausalLM", ConfigRow::Use::of_class, "expert_gating_func", 1},
     {"DeepseekV3ForCausalLM", ConfigRow::Use::of_class, "expert_gating_func", 2},
-    {"DeepseekV2ForCausalLM", ConfigRow::Use::of_class, kLatentNormEpsilon, 1e-6},
-    {"DeepseekV3ForCausalLM", ConfigRow::Use::of_class, kLatentNormEpsilon, 1e-6},
-    {"Glm4MoeLiteForCausalLM", ConfigRow::Use::of_class, kLatentNormEpsilon, 1e-6},
     {"Glm4MoeLiteForCausalLM", ConfigRow::Use::of_class, "expert_gating_func", 2},
 };
 constexpr auto kDeepSeek2Config = joined(kDeepSeek2OwnConfig, kLatentExpertConfig, kLatentAttentionConfig, kRoutingConfig);
@@ -102,8 +99,6 @@ constexpr ConfigRow kIndexerConfig[] = {
     {"moe_router_dtype", ConfigRow::Use::harmless},
     {"DeepseekV32ForCausalLM", ConfigRow::Use::of_class, "expert_gating_func", 2},
     {"GlmMoeDsaForCausalLM", ConfigRow::Use::of_class, "expert_gating_func", 2},
-    {"DeepseekV32ForCausalLM", ConfigRow::Use::of_class, kLatentNormEpsilon, 1e-6},
-    {"GlmMoeDsaForCausalLM", ConfigRow::Use::of_class, kLatentNormEpsilon, 1e-6},
     {"DeepseekV32ForCausalLM", ConfigRow::Use::flag_of_class, "expert_weights_norm", 1},
     {"GlmMoeDsaForCausalLM", ConfigRow::Use::flag_of_class, "expert_weights_norm", 1},
 };

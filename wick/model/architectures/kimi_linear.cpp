@@ -67,7 +67,6 @@ constexpr ConfigRow kKimiLinearOwnConfig[] = {
     {"num_nextn_predict_layers", ConfigRow::Use::harmless},  // their layers are dropped
     {"KimiLinearForCausalLM", ConfigRow::Use::of_class, "expert_gating_func", 2},
     {"KimiLinearForCausalLM", ConfigRow::Use::of_class, "attention.layer_norm_rms_epsilon", 1e-5},
-    {"KimiLinearForCausalLM", ConfigRow::Use::of_class, kLatentNormEpsilon, 1e-6},
 };
 constexpr auto kKimiLinearConfig = joined(kKimiLinearOwnConfig, kLatentAttentionConfig, kRoutingConfig);
 constexpr TensorRow kKimiLinearOwnTensors[] = {

@@ -19,6 +19,7 @@ inline constexpr ConfigRow kLatentAttentionConfig[] = {
     {"v_head_dim", ConfigRow::Use::read, "attention.value_length"},
     {"q_lora_rank", ConfigRow::Use::read, "attention.q_lora_rank"},
     {"kv_lora_rank", ConfigRow::Use::read, "attention.kv_lora_rank"},
+    {"architectures", ConfigRow::Use::of_class, kLatentNormEpsilon, 1e-6},
 };
 inline constexpr TensorRow kLatentAttentionTensors[] = {
     {"model.layers.{}.self_attn.q_a_proj.weight", "blk.{}.attn_q_a.weight"},

@@ -273,7 +273,8 @@ void ConfigTranslator::check_number_of(std::string_view label, size_t number) co
 void ConfigTranslator::add_values_of_class() {
   for (const ConfigRow& row : result_.architecture->hugging_face.config) {
     const bool flag = row.use == ConfigRow::Use::flag_of_class;
-    if ((row.use != ConfigRow::Use::of_class && !flag) || row.key != class_ || has(row.canonical)) continue;
+    const bool is_of_class = row.key == class_ || row.key == "architectures";
+    if ((row.use != ConfigRow::Use::of_class && !flag) || !is_of_class || has(row.canonical)) continue;
     const bool whole = row.neutral == std::floor(row.neutral);
     add(row.canonical, "architectures",
         !row.text.empty() ? GgufValue{row.text}

@@ -96,7 +96,7 @@ void ConfigTranslator::translate_dual_chunks() {
 }
 
 // Which layers of sparse attention have an indexer, where others take the choice of the one before them (GLM 5.2): a list of words, a text
-// of letters, or a number n: each n-th behind the first ones, which all have one.
+// of letters, or a number n: each n-th after the first ones, which all have one.
 void ConfigTranslator::translate_indexers() {
   if (!has_own_row("indexer_types")) return;
   const char* name = "index_topk_freq";
@@ -112,8 +112,7 @@ void ConfigTranslator::translate_indexers() {
     const uint64_t before = first == nullptr ? 2 : whole_number("index_skip_topk_offset", *first);
     for (uint64_t layer = 0; layer < layer_count(); ++layer) full.push_back(layer < before || (layer + 1 - before) % period == 0);
   } else {
-    Json words = *value;
-    if (value->is_string()) words = Json::array();
+    Json words = value->is_string() ? Json::array() : *value;
     if (value->is_string()) {
       for (const char letter : value->get_ref<const std::string&>()) words.push_back(std::string(1, letter));
     }

@@ -18,6 +18,10 @@ namespace {
 
 constexpr std::string_view kLayer = "blk.";
 
+const CheckpointTensor* find_of_layer(const KeyReader& keys, int64_t layer, const char* tensor) {
+  return keys.checkpoint().find_tensor(fmt::format("{}{}.{}", kLayer, layer, tensor));
+}
+
 // Of one layer. What a layer has not at all is an error where its weights are read.
 class LayerSizes {
  public:
@@ -69,7 +73,7 @@ class LayerSizes {
 
  private:
   [[nodiscard]] const CheckpointTensor* find(const char* tensor) const {
-    const CheckpointTensor* found = keys_.checkpoint().find_tensor(fmt::format("blk.{}.{}", layer_, tensor));
+    const CheckpointTensor* found = find_of_layer(keys_, layer_, tensor);
     return found == nullptr || found->shape.rank() == 0 || found->shape.elements() == 0 ? nullptr : found;
   }
   // The extent of a tensor's last dimension is the size.
@@ -136,7 +140,7 @@ void check_layers(const KeyReader& keys, int64_t layers) {
 void check_kind(const KeyReader& keys, int64_t layer, bool keeps_state) {
   const CheckpointTensor* of_state = nullptr;
   for (const char* name : {"ssm_conv1d.weight", "ssm_conv1d_q.weight", "shortconv.conv.weight"}) {
-    if (of_state == nullptr) of_state = keys.checkpoint().find_tensor(fmt::format("{}{}.{}", kLayer, layer, name));
+    if (of_state == nullptr) of_state = find_of_layer(keys, layer, name);
   }
   if ((of_state != nullptr) == keeps_state) return;
   const char* pattern = "attention.head_count_kv";
