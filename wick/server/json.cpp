@@ -37,4 +37,10 @@ Json parse_body(std::string_view body) {
 
 std::string to_text(const Json& json) { return json_text(json); }
 
+std::string error_message_in(const Json& response) {
+  const bool has_message = response.is_object() && response.contains("error") && response["error"].is_object() &&
+                           response["error"].contains("message") && response["error"]["message"].is_string();
+  return has_message ? response["error"]["message"].get<std::string>() : "";
+}
+
 }  // namespace wick::server

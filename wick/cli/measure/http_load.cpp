@@ -13,6 +13,7 @@
 
 #include "wick/base/error.h"
 #include "wick/base/json.h"
+#include "wick/server/json.h"
 
 namespace wick {
 namespace {
@@ -170,10 +171,8 @@ class HttpLoadRun {
 
   // What the server says of a request that it refuses.
   static std::string message_of(const std::string& body) {
-    const Json json = parse_ordered_json(body);
-    const bool has_message = json.is_object() && json.contains("error") && json["error"].is_object() && json["error"].contains("message") &&
-                             json["error"]["message"].is_string();
-    return has_message ? ": " + json["error"]["message"].get<std::string>() : "";
+    const std::string message = server::error_message_in(parse_ordered_json(body));
+    return message.empty() ? "" : ": " + message;
   }
 
   const HttpLoad& load_;

@@ -30,10 +30,8 @@ Json object_of(const std::string& body) {
 // What a server says of its error, as one line that is not long.
 std::string message_in(const std::string& body) {
   constexpr size_t kMaxShown = 300;
-  const Json json = object_of(body);
-  const auto error = json.find("error");
-  if (error == json.end() || !error->is_object() || !error->contains("message") || !(*error)["message"].is_string()) return {};
-  std::string message = (*error)["message"].get<std::string>().substr(0, kMaxShown);
+  std::string message = error_message_in(object_of(body)).substr(0, kMaxShown);
+  if (message.empty()) return {};
   std::ranges::replace_if(message, [](unsigned char c) { return c < ' ' || c >= 0x7F; }, '?');
   return ": " + message;
 }
