@@ -1,5 +1,5 @@
 // Reads any bytes as the list of replicas of `wick route`, of a file or an application, and as the text of one --replica; only wick::Error
-// may come of it. What is accepted has names that differ, and gives the header of a request that ends nowhere but at its end.
+// may come of it. Names of an accepted list differ, and the header that is made of it ends only at its end.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -30,7 +30,7 @@ class StateSpaceMixer final : public Mixer {
     Tensor steps;           // [.., heads]
   };
   // What positions from `first` on, at most kChunk, give: [sequences, positions, heads, head_dim]. `state` [sequences, heads, state_size,
-  // head_dim] is then the one behind them.
+  // head_dim] is then the one after them.
   [[nodiscard]] Tensor scan(const Rows& rows, int64_t first, int64_t count, Tensor& state) const;
   // What the only position of each sequence gives: [sequences, 1, heads, head_dim].
   [[nodiscard]] Tensor step(const Rows& rows, const SequenceRun& run, const MixerContext& context) const;

@@ -68,7 +68,7 @@ HWY_INLINE int64_t step_vectors(const RecurrentHead& head, int64_t keys, int64_t
 
 template <bool kDelta, bool kAroundCaches>
 void step_head(const RecurrentHead& head, int64_t keys, int64_t values) {
-  // Whole rows, which lie one behind the other, where registers allow it: 32 of AVX-512.
+  // Whole rows, which are contiguous, where registers allow it: AVX-512 has 32.
   constexpr int kMaxVectors = hn::MaxLanes(hn::ScalableTag<float>()) >= 16 ? 8 : 4;
   int64_t first = step_vectors<kDelta, kAroundCaches, kMaxVectors>(head, keys, values, 0);
   first = step_vectors<kDelta, kAroundCaches, 4>(head, keys, values, first);

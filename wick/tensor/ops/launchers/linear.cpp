@@ -557,7 +557,7 @@ class LinearCall {
     multiply_tiles(form, *tiles, Arguments().buffer(*halves).size(0).size(x_.columns).size(1), rows, y, offset);
   }
 
-  // Where a product's results go, row behind row.
+  // Where a product's results go, row after row.
   struct Target {
     const Buffer& buffer;
     int64_t offset;
