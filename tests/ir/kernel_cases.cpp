@@ -773,38 +773,42 @@ KernelCase rope_into_cache_case(DType dtype, uint32_t unit, bool interleaved, co
   return result;
 }
 
-// Two sequences of two heads that share a key; the states of 35 columns are of slots 2 and 0, and go to slots 1 and 0.
+// Two sequences of three positions and two heads that share a key; the states of 35 columns are of slots 2 and 0, and go to slots 1 and 0.
 KernelCase recurrent_step_case(RecurrentStepParams params, const DeviceCaps& caps) {
-  constexpr std::size_t sequences = 2, heads = 2, keys = 37, values = 35, slots = 3, state = keys * values;
-  const Numbers query = numbers(Element::f32, sequences * keys, 25), key = numbers(Element::f32, sequences * keys, 26),
-                value = numbers(Element::f32, sequences * heads * values, 27), decay = numbers(Element::f32, sequences * heads * keys, 28),
-                rate = numbers(Element::f32, sequences * heads, 29), states = numbers(Element::f32, slots * heads * state, 30);
+  constexpr std::size_t sequences = 2, positions = 3, rows = sequences * positions, heads = 2, keys = 37, values = 35, slots = 3,
+                        state = keys * values;
+  const Numbers query = numbers(Element::f32, rows * keys, 25), key = numbers(Element::f32, rows * keys, 26),
+                value = numbers(Element::f32, rows * heads * values, 27), decay = numbers(Element::f32, rows * heads * keys, 28),
+                rate = numbers(Element::f32, rows * heads, 29), states = numbers(Element::f32, slots * heads * state, 30);
   const std::array<std::size_t, sequences> from{2, 0}, to{1, 0};
   Numbers changed = states, y(value.size());
-  for (std::size_t row = 0; row < sequences * heads; ++row) {
-    const std::size_t sequence = row / heads, head = row % heads;
-    const double *before = &states[(from[sequence] * heads + head) * state], *k = &key[sequence * keys], *left = &decay[row * keys];
+  for (std::size_t row = 0; row < rows * heads; ++row) {
+    const std::size_t place = row / heads, sequence = place / positions, head = row % heads;
     double* after = &changed[(to[sequence] * heads + head) * state];
+    const double* first = &states[(from[sequence] * heads + head) * state];
+    const Numbers before = place % positions == 0 ? Numbers(first, first + state) : Numbers(after, after + state);
+    const double *k = &key[place * keys], *left = &decay[row * keys];
     for (std::size_t column = 0; column < values; ++column) {
       double added = value[row * values + column];
       for (std::size_t i = 0; params.delta && i < keys; ++i) added -= left[i] * before[i * values + column] * k[i];
       for (std::size_t i = 0; i < keys; ++i) {
         double& number = after[i * values + column];
         number = left[i] * before[i * values + column] + k[i] * rate[row] * added;
-        y[row * values + column] += number * query[sequence * keys + i];
+        y[row * values + column] += number * query[place * keys + i];
       }
     }
   }
   KernelCase result;
-  result.kernel = kernels::recurrent_step(params, caps);
+  const kernels::RecurrentShape shape{.keys = keys, .columns = kernels::recurrent_columns(values, caps), .decays_by_key = true};
+  result.kernel = kernels::recurrent_step(params, shape, caps);
   result.name = result.kernel.name;
-  const auto groups = static_cast<uint32_t>(sequences * heads * ((values - 1) / kernels::recurrent_columns(caps) + 1));
+  const auto groups = static_cast<uint32_t>(sequences * heads * ((values - 1) / shape.columns + 1));
   result.grid = {groups, 1, 1};
   result.buffers = {input(Element::f32, query), input(Element::f32, key), input(Element::f32, value),  input(Element::f32, decay),
                     input(Element::f32, rate),  words({2, 0, 1, 0}),      input(Element::f32, states), output(Element::f32, y, 1e-4, 1e-4)};
   result.buffers[6].expected = changed;
   result.buffers[6].absolute = result.buffers[6].relative = 1e-5;
-  result.parameters = {groups, heads, 1, keys, values, keys, 0, 0, 0, 0, 0, 0, 2, 0, heads * state, 0};
+  result.parameters = {groups, positions, heads, 1, values, 0, 0, 0, 0, 0, 0, 2, 0, heads * state, 0};
   return result;
 }
 

@@ -248,7 +248,10 @@ class Families {
     for (const bool to_halves : {false, true}) add([=, this] { return kernels::gate_halves(GateKind::silu, to_halves, caps_); });
     add([this] { return kernels::group_by_expert(128, 64, caps_); });
     add([this] { return kernels::sample(caps_); });
-    for (const bool delta : {false, true}) add([=, this] { return kernels::recurrent_step({delta, delta}, caps_); });
+    for (const bool delta : {false, true}) {
+      const kernels::RecurrentShape shape{.keys = 128, .columns = kernels::recurrent_columns(128, caps_), .decays_by_key = delta};
+      add([=, this] { return kernels::recurrent_step({delta, delta}, shape, caps_); });
+    }
     for (const bool ends : {false, true}) add([=, this] { return kernels::attention_join(ends, ends, caps_); });
   }
 

@@ -21,11 +21,12 @@ struct ModelOnDevice {
   std::string model;
 };
 
-// Gated convolutions beside attention; Mamba 2 side by side with attention, and alone by groups. Windows and two ropes; ALiBi and layer
-// norms; experts; latent attention with experts that all tokens share; sinks and clamped experts. All of them where the time is there:
-// scripts/gpu_check sets the variable.
+// Gated convolutions beside attention; Mamba 2 side by side with attention, and alone by groups; the delta rule, Mamba, lightning
+// attention. Windows and two ropes; ALiBi and layer norms; experts; latent attention with experts that all tokens share; sinks and clamped
+// experts. All of them where the time is there: scripts/gpu_check sets the variable.
 std::vector<ModelOnDevice> samples() {
-  std::vector<std::string> models = {"lfm2", "falcon-h1", "mamba2-groups", "gemma3", "bloom", "qwen3moe", "deepseek-v2-lite", "gpt-oss"};
+  std::vector<std::string> models = {"lfm2",   "falcon-h1", "mamba2-groups", "qwen3next",        "falcon-mamba", "minimax-01",
+                                     "gemma3", "bloom",     "qwen3moe",      "deepseek-v2-lite", "gpt-oss"};
   if (std::getenv("WICK_TEST_ALL_ARCHITECTURES") != nullptr) models = GoldenModel::all();
   std::vector<ModelOnDevice> found;
   for (const DeviceLocation& device : found_kernel_devices()) {

@@ -164,6 +164,30 @@ TEST(RopeIntoCache, APositionOrSlotThatIsNotThereIsAnError) {
   EXPECT_EQ(cache.narrow(1, 4, 1).to_vector<float>(), heads.narrow(0, 0, 1).to_vector<float>());
 }
 
+TEST(RecurrentStep, PositionsOfASequenceGiveTheBitsOfOneAfterTheOther) {
+  const Device device = Device::cpu();
+  constexpr int64_t positions = 3;
+  const Tensor keys = ramp({2 * positions, 1, 5}, 97, device), values = ramp({2 * positions, 2, 4}, 89, device),
+               decay = ramp({2 * positions, 2, 5}, 83, device), rate = ramp({2 * positions, 2}, 79, device),
+               begin = ramp({4, 40}, 73, device);
+  const auto slots = [&](std::vector<int32_t> from, std::vector<int32_t> to) {
+    const Shape shape{std::ssize(from)};
+    return StateSlots{Tensor::from_vector(from, shape, device), Tensor::from_vector(to, shape, device)};
+  };
+  for (const bool delta : {false, true}) {
+    const RecurrentStepParams params{.delta = delta, .interleaved = false};
+    const Tensor at_once = begin.copy(), one_by_one = begin.copy();
+    const Tensor result = recurrent_step({keys, keys, values, decay, rate}, slots({0, 3}, {1, 2}), at_once, params);
+    for (int64_t row = 0; row < 2 * positions; ++row) {
+      const auto of_row = [&](const Tensor& all) { return all.narrow(0, row, 1); };
+      const int32_t to = row < positions ? 1 : 2, from = row == 0 ? 0 : row == positions ? 3 : to;
+      const RecurrentRows rows{of_row(keys), of_row(keys), of_row(values), of_row(decay), of_row(rate)};
+      EXPECT_EQ(recurrent_step(rows, slots({from}, {to}), one_by_one, params).to_vector<float>(), of_row(result).to_vector<float>());
+    }
+    EXPECT_EQ(at_once.to_vector<float>(), one_by_one.to_vector<float>());
+  }
+}
+
 TEST(RecurrentStep, ASlotThatIsNotThereOrAShapeThatDoesNotFitIsAnError) {
   const Device device = Device::cpu();
   const Tensor keys = ramp({2, 1, 3}, 97, device), values = ramp({2, 2, 4}, 89, device),
@@ -182,6 +206,10 @@ TEST(RecurrentStep, ASlotThatIsNotThereOrAShapeThatDoesNotFitIsAnError) {
   EXPECT_THAT([&] { (void)run({0, 0}, {1, 2}, values, states.narrow(1, 0, 23)); },
               ThrowsMessage<Error>(HasSubstr("heads · k · v] = [slots, 24]")));
   EXPECT_THAT([&] { (void)run({0, 0}, {1, 2}, ramp({2, 3, 4}, 89, device), states); }, ThrowsMessage<Error>(HasSubstr("decay")));
+  const StateSlots of_three{Tensor::from_vector(std::vector<int32_t>{0, 0, 0}, {3}, device),
+                            Tensor::from_vector(std::vector<int32_t>{0, 1, 2}, {3}, device)};
+  EXPECT_THAT([&] { (void)recurrent_step({keys, keys, values, decay, rate}, of_three, states, {}); },
+              ThrowsMessage<Error>(HasSubstr("to which equally many of the 2 rows belong")));
   EXPECT_THAT([&] { (void)run({0, 0}, {1, 2}, Var::from_tensor(values).tensor(), states); },
               ThrowsMessage<Error>(HasSubstr("no gradient")));
 }

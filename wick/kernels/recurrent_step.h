@@ -1,4 +1,4 @@
-// One position of linear attention: states change and are read in one pass.
+// Positions of linear attention: states change and are read in one pass.
 #pragma once
 
 #include "wick/ir/kernel.h"
@@ -7,13 +7,21 @@
 
 namespace wick::kernels {
 
-// Columns of a state that a group takes.
-[[nodiscard]] uint32_t recurrent_columns(const DeviceCaps& caps);
+// Rows of a state that a kernel takes at most: as many as a group has shared memory for.
+inline constexpr uint32_t kMaxRecurrentKeys = 512;
 
-// Buffers query, key [sequences, key_heads, k], value [sequences, heads, v], decay [sequences, heads, decays], rate [sequences, heads], f32
-// and row-major; places: from and to [sequences]; states f32 [slots, heads · k · v]; y [sequences, heads, v]. Parameters: groups =
-// sequences · heads · ⌈v / recurrent_columns⌉, heads, key_heads, keys = k, values = v, decays, 1 or k; where query, key, value, decay,
-// rate, from, to and states begin; a slot's stride; where y begins. Grid: a group for each recurrent_columns columns of a head's state.
-[[nodiscard]] ir::Kernel recurrent_step(RecurrentStepParams params, const DeviceCaps& caps);
+// What a kernel is built for: a state's rows, the columns of it that a group takes, and whether each row decays by itself.
+struct RecurrentShape {
+  uint32_t keys, columns;
+  bool decays_by_key;
+};
+// Columns for a group, of states of so many.
+[[nodiscard]] uint32_t recurrent_columns(int64_t values, const DeviceCaps& caps);
+
+// Buffers query, key [rows, key_heads, k], value [rows, heads, v], decay [rows, heads, 1 or k], rate [rows, heads], f32 and row-major;
+// places: from and to [sequences]; states f32 [slots, heads · k · v]; y [rows, heads, v]. Parameters: groups = sequences · heads ·
+// ⌈v / columns⌉, positions = rows / sequences, heads, key_heads, values = v; where query, key, value, decay, rate, from, to and states
+// begin; a slot's stride; where y begins. Grid: a group for the columns of each head's state.
+[[nodiscard]] ir::Kernel recurrent_step(RecurrentStepParams params, const RecurrentShape& shape, const DeviceCaps& caps);
 
 }  // namespace wick::kernels

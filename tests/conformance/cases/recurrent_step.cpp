@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "conformance/case.h"
@@ -18,6 +19,7 @@ struct RecurrentCase {
   int64_t sequences, key_heads, heads, keys, values;
   RecurrentStepParams params;
   bool by_row = false;  // each row of a state decays by itself
+  int64_t positions = 1;
 };
 
 // The same numbers without their signs, so that nothing is cancelled: the delta rule subtracts from the value, which is then below 0, and
@@ -30,24 +32,27 @@ std::vector<ReferenceTensor> without_signs(const std::vector<ReferenceTensor>& i
   return magnitudes;
 }
 
-// Two sums of `keys` products in a row, of which one is subtracted from a value: see product_bound.
-std::vector<double> recurrent_bound(const ReferenceTensor& magnitudes, int64_t keys) {
+// Two sums of `keys` products in a row at each position, of which one is subtracted from a value: see product_bound.
+std::vector<double> recurrent_bound(const ReferenceTensor& magnitudes, int64_t keys, int64_t positions) {
   std::vector<double> bounds = magnitudes.values;
-  for (double& bound : bounds) bound *= (8 + 4 * std::sqrt(static_cast<double>(keys))) * roundoff(DType::f32);
+  for (double& bound : bounds) {
+    bound *= static_cast<double>(positions) * (8 + 4 * std::sqrt(static_cast<double>(keys))) * roundoff(DType::f32);
+  }
   return bounds;
 }
 
 void add(CaseList& list, const RecurrentCase& c, View view = View::contiguous) {
-  const std::string name = fmt::format("{} × [{}+{}, {}, {}]/{}{}/{}/{}", c.sequences, c.key_heads, c.heads, c.keys, c.values,
-                                       c.params.delta ? "delta" : "plain", c.params.interleaved ? ", interleaved" : "",
+  const std::string name = fmt::format("{} × {} × [{}+{}, {}, {}]/{}{}/{}/{}", c.sequences, c.positions, c.key_heads, c.heads, c.keys,
+                                       c.values, c.params.delta ? "delta" : "plain", c.params.interleaved ? ", interleaved" : "",
                                        c.by_row ? "decay of rows" : "decay of states", to_string(view));
   list.add(OpId::recurrent_step, DType::f32, name, [=](Trial& trial) {
     const auto input = [&](const Shape& shape, Range range) { return trial.input(shape, DType::f32, view, range); };
-    const RecurrentRows rows{.query = input({c.sequences, c.key_heads, c.keys}, {-1, 1}),
-                             .key = input({c.sequences, c.key_heads, c.keys}, {-1, 1}),
-                             .value = input({c.sequences, c.heads, c.values}, {-4, 4}),
-                             .decay = input({c.sequences, c.heads, c.by_row ? c.keys : 1}, {0, 1}),
-                             .rate = trial.input({c.sequences, c.heads}, DType::f32, View::contiguous, {0, 1})};
+    const int64_t all_rows = c.sequences * c.positions;
+    const RecurrentRows rows{.query = input({all_rows, c.key_heads, c.keys}, {-1, 1}),
+                             .key = input({all_rows, c.key_heads, c.keys}, {-1, 1}),
+                             .value = input({all_rows, c.heads, c.values}, {-4, 4}),
+                             .decay = input({all_rows, c.heads, c.by_row ? c.keys : 1}, {0, 1}),
+                             .rate = trial.input({all_rows, c.heads}, DType::f32, View::contiguous, {0, 1})};
     // Neighbours begin with one state; the last sequence's stays in its place.
     std::vector<int32_t> from, to;
     for (int64_t sequence = 0; sequence < c.sequences; ++sequence) {
@@ -79,13 +84,13 @@ void add(CaseList& list, const RecurrentCase& c, View view = View::contiguous) {
       rule(OpId::recurrent_step).reference(&c.params, inputs, expected);
       rule(OpId::recurrent_step).reference(&c.params, without_signs(inputs), magnitudes);
     }
-    std::vector<double> allowed = recurrent_bound(magnitudes[0], c.keys);
+    std::vector<double> allowed = recurrent_bound(magnitudes[0], c.keys, c.positions);
     // What was not written is what it was, to the bit.
     for (size_t i = 0; i < allowed.size(); ++i) {
       const auto slot = static_cast<int32_t>(i / static_cast<size_t>(numbers));
       if (std::find(to.begin(), to.end(), slot) == to.end()) allowed[i] = 0;
     }
-    trial.expect_values(expected[1], result, recurrent_bound(magnitudes[1], c.keys));
+    trial.expect_values(expected[1], result, recurrent_bound(magnitudes[1], c.keys, c.positions));
     trial.expect_values(expected[0], states, allowed);
     for (size_t i = 0; i < others.size(); ++i) {
       trial.expect_values(others[i], neighbours()[i], std::vector<double>(others[i].values.size()));
@@ -98,14 +103,21 @@ void add(CaseList& list, const RecurrentCase& c, View view = View::contiguous) {
 void add_recurrent_step_cases(CaseList& list) {
   for (const bool delta : {false, true}) {
     for (const bool by_row : {false, true}) {
-      for (const int64_t keys : {1, 3, 16, 64, 128}) {
-        for (const int64_t values : {1, 7, 16, 33, 64, 128}) add(list, {2, 1, 2, keys, values, {delta, false}, by_row});
+      // A device builds a kernel for each number of keys and for some numbers of values.
+      for (const int64_t values : {7, 16, 33, 64, 128}) add(list, {2, 1, 2, 128, values, {delta, false}, by_row});
+      for (const auto& [keys, values] : {std::pair<int64_t, int64_t>{1, 1}, {1, 64}, {3, 7}, {16, 1}, {16, 64}, {64, 64}, {64, 33}}) {
+        add(list, {2, 1, 2, keys, values, {delta, false}, by_row});
       }
       add(list, {1, 4, 4, 128, 128, {delta, false}, by_row});
       add(list, {5, 2, 6, 20, 24, {delta, true}, by_row});
       add(list, {5, 2, 6, 20, 24, {delta, false}, by_row});
       add(list, {1, 3, 3, 256, 200, {delta, false}, by_row});
       add(list, {0, 2, 4, 16, 16, {delta, false}, by_row});
+      add(list, {2, 1, 2, 64, 33, {delta, false}, by_row, 2});
+      add(list, {1, 2, 4, 128, 64, {delta, false}, by_row, 7});
+      add(list, {3, 2, 6, 20, 24, {delta, true}, by_row, 4});
+      add(list, {2, 1, 5, 16, 1, {delta, false}, by_row, 9});
+      add(list, {1, 1, 1, 300, 40, {delta, false}, by_row, 3});
       for (const View view : views_of({3, 2, 16})) add(list, {3, 2, 4, 16, 16, {delta, true}, by_row}, view);
     }
   }

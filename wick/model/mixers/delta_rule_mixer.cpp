@@ -51,8 +51,8 @@ class DeltaRuleMixer final : public Mixer {
   [[nodiscard]] Tensor scan(const Rows& rows, int64_t first, int64_t count, Tensor& state) const;
   // The same where each row of a state decays by itself, of at most kChannelChunk positions.
   [[nodiscard]] Tensor scan_by_channel(const Rows& rows, int64_t first, int64_t count, Tensor& state) const;
-  // What the only position of each sequence gives: [sequences, 1, value_heads, value_dim].
-  [[nodiscard]] Tensor step(const Rows& rows, const SequenceRun& run, const MixerContext& context) const;
+  // What all positions give, one by one: [sequences, positions, value_heads, value_dim].
+  [[nodiscard]] Tensor changed(const Rows& rows, const SequenceRun& run, const MixerContext& context) const;
   // Those of the value heads: [sequences, value_heads, positions, key_dim].
   [[nodiscard]] Tensor of_value_heads(const Tensor& of_key_heads) const;
   // x times the first matrix, and so on.
@@ -168,26 +168,23 @@ Tensor DeltaRuleMixer::scan_by_channel(const Rows& rows, int64_t first, int64_t 
   return y.transpose(1, 2);
 }
 
-Tensor DeltaRuleMixer::step(const Rows& rows, const SequenceRun& run, const MixerContext& context) const {
-  const int64_t sequences = run.sequences, heads = spec_.value_heads;
-  const auto of_key_heads = [&](const Tensor& all) { return all.reshape({sequences, spec_.key_heads, spec_.key_dim}); };
-  const RecurrentRows changes{.query = of_key_heads(rows.queries),
-                              .key = of_key_heads(rows.keys),
-                              .value = rows.values.reshape({sequences, heads, spec_.value_dim}),
-                              .decay = rows.decays.exp().reshape({sequences, heads, spec_.by_channel ? spec_.key_dim : 1}),
-                              .rate = rows.shares.reshape({sequences, heads})};
+Tensor DeltaRuleMixer::changed(const Rows& rows, const SequenceRun& run, const MixerContext& context) const {
+  const Tensor decays = rows.decays.exp();
+  const RecurrentRows changes{.query = rows.queries,
+                              .key = rows.keys,
+                              .value = rows.values,
+                              .decay = spec_.by_channel ? decays : decays.unsqueeze(-1),
+                              .rate = rows.shares};
   const RecurrentStepParams params{.delta = true, .interleaved = spec_.interleaved};
-  const Tensor y = state_.change(context.pool, context.places.step.states.value(), run, changes, params);
-  return y.reshape({sequences, 1, heads, spec_.value_dim});
+  return state_.change(context.pool, context.places.step.states.value(), run, changes, params);
 }
 
 Tensor DeltaRuleMixer::states_of(const Tensor& mixed, const Tensor& shares, const Tensor& decays, const MixerContext& context) const {
   const StateInputs& step = context.places.step.states.value();
-  // Whatever else comes in, and in how many parts: position by position, sequence by sequence.
-  const int64_t chunk = deterministic_ ? 1 : spec_.by_channel ? kChannelChunk : kDeltaChunk, heads = spec_.value_heads;
+  const int64_t chunk = spec_.by_channel ? kChannelChunk : kDeltaChunk, heads = spec_.value_heads;
   const RmsNormParams params{kLengthEpsilon / static_cast<float>(spec_.key_dim), deterministic_};
   std::vector<Tensor> parts;
-  for (const SequenceRun& run : runs_of(step, deterministic_)) {
+  for (const SequenceRun& run : runs_of(step)) {
     const auto directions = [&](int64_t column, const Tensor& length) {
       return rms_norm(run.rows_of(mixed, column, {spec_.key_heads, spec_.key_dim}), length, params);
     };
@@ -197,8 +194,8 @@ Tensor DeltaRuleMixer::states_of(const Tensor& mixed, const Tensor& shares, cons
                     .shares = run.rows_of(shares, 0, {heads}),
                     .decays = spec_.by_channel ? run.rows_of(decays, 0, {heads, spec_.key_dim}) : run.rows_of(decays, 0, {heads})};
     const Shape by_head{run.sequences * run.positions, heads, spec_.value_dim};
-    if (run.positions == 1 && !deterministic_) {
-      parts.push_back(this->step(rows, run, context).reshape(by_head));
+    if (by_position(run, deterministic_, mixed.device())) {
+      parts.push_back(changed(rows, run, context).reshape(by_head));
       continue;
     }
     Tensor state = state_.read(context.pool, step, run.first, run.sequences);

@@ -31,8 +31,8 @@ class LightningAttentionMixer final : public Mixer {
   // What `count` positions from `first` on, at most kLightningChunk, give: [sequences, positions, heads, head_dim]. qkv: [sequences,
   // positions, heads, 3 · head_dim]. `state` [sequences, heads, head_dim, head_dim] is then the one after them.
   [[nodiscard]] Tensor attend(const Tensor& qkv, int64_t first, int64_t count, Tensor& state) const;
-  // What the only position of each sequence gives: [sequences, 1, heads, head_dim].
-  [[nodiscard]] Tensor step(const Tensor& qkv, const SequenceRun& run, const MixerContext& context) const;
+  // What all positions give, one by one: [sequences, positions, heads, head_dim].
+  [[nodiscard]] Tensor changed(const Tensor& qkv, const SequenceRun& run, const MixerContext& context) const;
   // [rows, inner] of all sequences.
   [[nodiscard]] Tensor attend_all(const Tensor& qkv, const MixerContext& context) const;
 
@@ -85,32 +85,30 @@ Tensor LightningAttentionMixer::attend(const Tensor& qkv, int64_t first, int64_t
   return y.transpose(1, 2);
 }
 
-Tensor LightningAttentionMixer::step(const Tensor& qkv, const SequenceRun& run, const MixerContext& context) const {
-  const Tensor by_head = qkv.reshape({run.sequences, spec_.heads, 3 * spec_.head_dim});
-  const auto part = [&](int64_t index) { return by_head.narrow(-1, index * spec_.head_dim, spec_.head_dim); };
+Tensor LightningAttentionMixer::changed(const Tensor& qkv, const SequenceRun& run, const MixerContext& context) const {
+  const auto part = [&](int64_t index) { return qkv.narrow(-1, index * spec_.head_dim, spec_.head_dim); };
+  const Shape of_heads{run.sequences, run.positions, spec_.heads};
   const RecurrentRows changes{.query = part(0),
                               .key = part(1),
                               .value = part(2),
-                              .decay = left_.narrow(1, 0, 1).transpose(0, 1).broadcast_to({run.sequences, spec_.heads, 1}),
-                              .rate = rate_.broadcast_to({run.sequences, spec_.heads})};
-  const Tensor y = state_.change(context.pool, context.places.step.states.value(), run, changes, {});
-  return y.reshape({run.sequences, 1, spec_.heads, spec_.head_dim});
+                              .decay = left_.narrow(1, 0, 1).reshape({spec_.heads}).broadcast_to(of_heads).unsqueeze(-1),
+                              .rate = rate_.broadcast_to(of_heads)};
+  return state_.change(context.pool, context.places.step.states.value(), run, changes, {});
 }
 
 Tensor LightningAttentionMixer::attend_all(const Tensor& qkv, const MixerContext& context) const {
   const StateInputs& step = context.places.step.states.value();
-  // Whatever else comes in, and in how many parts: position by position, sequence by sequence.
-  const int64_t chunk = deterministic_ ? 1 : kLightningChunk, heads = spec_.heads, head_dim = spec_.head_dim;
+  const int64_t heads = spec_.heads, head_dim = spec_.head_dim;
   std::vector<Tensor> parts;
-  for (const SequenceRun& run : runs_of(step, deterministic_)) {
+  for (const SequenceRun& run : runs_of(step)) {
     const Tensor rows = run.rows_of(qkv, 0, {heads, 3 * head_dim});
     Tensor y;
-    if (run.positions == 1 && !deterministic_) {
-      y = this->step(rows, run, context);
+    if (by_position(run, deterministic_, qkv.device())) {
+      y = changed(rows, run, context);
     } else {
       Tensor state = state_.read(context.pool, step, run.first, run.sequences);
       state = state.reshape({run.sequences, heads, head_dim, head_dim});
-      y = in_chunks(run.positions, chunk, [&](int64_t first, int64_t count) { return attend(rows, first, count, state); });
+      y = in_chunks(run.positions, kLightningChunk, [&](int64_t first, int64_t count) { return attend(rows, first, count, state); });
       state_.write(context.pool, step, run.first, state.reshape({run.sequences, inner() * head_dim}));
     }
     parts.push_back(y.reshape({run.sequences * run.positions, inner()}));

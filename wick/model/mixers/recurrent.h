@@ -26,7 +26,7 @@ struct SequenceRun {
   [[nodiscard]] Tensor rows_of(const Tensor& all, int64_t column, std::initializer_list<int64_t> extents) const;
 };
 // `alone`: each sequence is a run, so that its results do not depend on the others.
-[[nodiscard]] std::vector<SequenceRun> runs_of(const StateInputs& step, bool alone);
+[[nodiscard]] std::vector<SequenceRun> runs_of(const StateInputs& step, bool alone = false);
 
 // A range of the numbers that a recurrent layer keeps of each sequence.
 class StateRange {
@@ -41,13 +41,18 @@ class StateRange {
   [[nodiscard]] Tensor read(const KvPool& pool, const StateInputs& step, int64_t first, int64_t sequences) const;
   // Sets those of sequence number `first` of the step and of those after it: [any, count].
   void write(const KvPool& pool, const StateInputs& step, int64_t first, const Tensor& values) const;
-  // recurrent_step of a run of one position, where the pool has these numbers, states [heads, k, v]: f32 [sequences, heads, v].
+  // recurrent_step of positions of a run, where the pool has these numbers, states [heads, k, v]: f32 [sequences, positions, heads, v]. The
+  // rows have sequences and positions as dimensions of their own, too. `resumed`: after earlier positions of the run.
   [[nodiscard]] Tensor change(const KvPool& pool, const StateInputs& step, const SequenceRun& run, const RecurrentRows& rows,
-                              RecurrentStepParams params) const;
+                              RecurrentStepParams params, bool resumed = false) const;
 
  private:
   int64_t recurrent_, first_, count_;
 };
+
+// Whether a run's states change position by position (StateRange::change): where each sequence has one, where results must not depend on
+// how positions are put together, and on devices with kernels, which a chunk's many launches cost more than its products of matrices gain.
+[[nodiscard]] bool by_position(const SequenceRun& run, bool deterministic, const Device& device);
 
 // A tensor of its parts, one behind the other along a dimension.
 [[nodiscard]] Tensor joined(const std::vector<Tensor>& parts, int dim);

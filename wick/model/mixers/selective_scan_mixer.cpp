@@ -1,6 +1,7 @@
 // Mamba: states whose numbers decay each by a rate of their own, so that positions are taken one by one (Gu & Dao 2023).
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "wick/model/mixers/mixer.h"
@@ -13,6 +14,8 @@ namespace {
 
 // Positions whose decays are computed at once.
 constexpr int64_t kScanChunk = 32;
+// Decays at once, where one op takes them: 64 MiB of them.
+constexpr int64_t kDecaysAtOnce = int64_t{16} << 20;
 
 class SelectiveScanMixer final : public Mixer {
  public:
@@ -30,6 +33,8 @@ class SelectiveScanMixer final : public Mixer {
   };
   // [sequences, positions, inner]. `state` [sequences, inner, state_size] is then the one after them.
   [[nodiscard]] Tensor scan(const Rows& rows, int64_t first, int64_t count, Tensor& state) const;
+  // The same by recurrent_step, whose heads are the channels: in few launches, but number by number on a CPU.
+  [[nodiscard]] Tensor changed(const Rows& rows, const SequenceRun& run, const MixerContext& context) const;
   [[nodiscard]] Tensor normalized(const Tensor& x, const std::optional<Tensor>& norm) const;
 
   SelectiveScanSpec spec_;
@@ -81,6 +86,21 @@ Tensor SelectiveScanMixer::scan(const Rows& rows, int64_t first, int64_t count, 
   return Tensor::stack(states, 1).matmul(part(rows.reads).unsqueeze(-1)).squeeze(-1);
 }
 
+Tensor SelectiveScanMixer::changed(const Rows& rows, const SequenceRun& run, const MixerContext& context) const {
+  const int64_t chunk = std::max<int64_t>(kDecaysAtOnce / (run.sequences * spec_.inner * spec_.state_size), 1);
+  const Tensor y = in_chunks(run.positions, chunk, [&](int64_t first, int64_t count) {
+    const auto part = [&](const Tensor& whole) { return whole.narrow(1, first, count); };
+    const Tensor steps = part(rows.steps);
+    const RecurrentRows changes{.query = part(rows.reads).unsqueeze(2),
+                                .key = part(rows.columns).unsqueeze(2),
+                                .value = part(rows.x).unsqueeze(-1),
+                                .decay = (steps.unsqueeze(-1) * decay_).exp(),
+                                .rate = steps};
+    return state_.change(context.pool, context.places.step.states.value(), run, changes, {}, first > 0);
+  });
+  return y.squeeze(-1);
+}
+
 Tensor SelectiveScanMixer::forward(const Tensor& normed, const MixerContext& context) const {
   const auto product = [&](const ScaledMatrix& matrix, const Tensor& x) {
     context.show_input({matrix.name}, x);
@@ -94,16 +114,20 @@ Tensor SelectiveScanMixer::forward(const Tensor& normed, const MixerContext& con
   const Tensor columns = normalized(mixed.narrow(1, spec_.rank, size), column_norm_);
   const Tensor reads = normalized(mixed.narrow(1, spec_.rank + size, size), read_norm_);
   const Tensor steps = nn::softplus(product(step_, normalized(mixed.narrow(1, 0, spec_.rank), step_norm_).contiguous()) + step_bias_);
-  const Tensor before = state_.read(context.pool, step);
   std::vector<Tensor> parts;
   for (const SequenceRun& run : runs_of(step, deterministic_)) {
     const Rows rows{.x = run.rows_of(x, 0, {inner}),
                     .steps = run.rows_of(steps, 0, {inner}),
                     .columns = run.rows_of(columns, 0, {size}),
                     .reads = run.rows_of(reads, 0, {size})};
-    Tensor state = before.narrow(0, run.first, run.sequences).reshape({run.sequences, inner, size});
-    const Tensor y = in_chunks(run.positions, kScanChunk, [&](int64_t first, int64_t count) { return scan(rows, first, count, state); });
-    state_.write(context.pool, step, run.first, state.reshape({run.sequences, inner * size}));
+    Tensor y;
+    if (x.device().is_cpu()) {
+      Tensor state = state_.read(context.pool, step, run.first, run.sequences).reshape({run.sequences, inner, size});
+      y = in_chunks(run.positions, kScanChunk, [&](int64_t first, int64_t count) { return scan(rows, first, count, state); });
+      state_.write(context.pool, step, run.first, state.reshape({run.sequences, inner * size}));
+    } else {
+      y = changed(rows, run, context);
+    }
     parts.push_back(y.reshape({run.sequences * run.positions, inner}));
   }
   return product(out_, (joined(parts, 0) + x * skip_) * both.narrow(1, inner, inner).silu());

@@ -32,8 +32,8 @@ class StateSpaceMixer final : public Mixer {
   // What positions from `first` on, at most kChunk, give: [sequences, positions, heads, head_dim]. `state` [sequences, heads, state_size,
   // head_dim] is then the one after them.
   [[nodiscard]] Tensor scan(const Rows& rows, int64_t first, int64_t count, Tensor& state) const;
-  // What the only position of each sequence gives: [sequences, 1, heads, head_dim].
-  [[nodiscard]] Tensor step(const Rows& rows, const SequenceRun& run, const MixerContext& context) const;
+  // What all positions give, one by one: [sequences, positions, heads, head_dim].
+  [[nodiscard]] Tensor changed(const Rows& rows, const SequenceRun& run, const MixerContext& context) const;
   // Those of each group for its heads: [sequences, heads, positions, state_size].
   [[nodiscard]] Tensor of_heads(const Tensor& groups) const;
   // [rows, inner], of all sequences.
@@ -72,17 +72,10 @@ Tensor StateSpaceMixer::of_heads(const Tensor& groups) const {
   return groups.transpose(1, 2).unsqueeze(2).broadcast_to(shape).reshape({sequences, spec_.heads, positions, spec_.state_size});
 }
 
-Tensor StateSpaceMixer::step(const Rows& rows, const SequenceRun& run, const MixerContext& context) const {
-  const int64_t sequences = run.sequences, heads = spec_.heads;
-  const auto of_groups = [&](const Tensor& all) { return all.reshape({sequences, spec_.groups, spec_.state_size}); };
-  const Tensor steps = rows.steps.reshape({sequences, heads});
-  const RecurrentRows changes{.query = of_groups(rows.reads),
-                              .key = of_groups(rows.columns),
-                              .value = rows.x.reshape({sequences, heads, spec_.head_dim}),
-                              .decay = (steps * decay_).exp().unsqueeze(-1),
-                              .rate = steps};
-  const Tensor y = state_.change(context.pool, context.places.step.states.value(), run, changes, {});
-  return y.reshape({sequences, 1, heads, spec_.head_dim});
+Tensor StateSpaceMixer::changed(const Rows& rows, const SequenceRun& run, const MixerContext& context) const {
+  const RecurrentRows changes{
+      .query = rows.reads, .key = rows.columns, .value = rows.x, .decay = (rows.steps * decay_).exp().unsqueeze(-1), .rate = rows.steps};
+  return state_.change(context.pool, context.places.step.states.value(), run, changes, {});
 }
 
 Tensor StateSpaceMixer::scan(const Rows& rows, int64_t first, int64_t count, Tensor& state) const {
@@ -106,21 +99,19 @@ Tensor StateSpaceMixer::scan(const Rows& rows, int64_t first, int64_t count, Ten
 Tensor StateSpaceMixer::states_of(const Tensor& mixed, const Tensor& steps, const MixerContext& context) const {
   const StateInputs& step = context.places.step.states.value();
   const int64_t inner = spec_.inner(), width = spec_.groups * spec_.state_size;
-  // Whatever else comes in, and in how many parts: position by position, sequence by sequence.
-  const int64_t chunk = deterministic_ ? 1 : kChunk;
   std::vector<Tensor> parts;
-  for (const SequenceRun& run : runs_of(step, deterministic_)) {
+  for (const SequenceRun& run : runs_of(step)) {
     const Rows rows{.x = run.rows_of(mixed, 0, {spec_.heads, spec_.head_dim}),
                     .columns = run.rows_of(mixed, inner, {spec_.groups, spec_.state_size}),
                     .reads = run.rows_of(mixed, inner + width, {spec_.groups, spec_.state_size}),
                     .steps = run.rows_of(steps, 0, {spec_.heads})};
     Tensor y;
-    if (run.positions == 1 && !deterministic_) {
-      y = this->step(rows, run, context);
+    if (by_position(run, deterministic_, mixed.device())) {
+      y = changed(rows, run, context);
     } else {
       Tensor state = state_.read(context.pool, step, run.first, run.sequences);
       state = state.reshape({run.sequences, spec_.heads, spec_.state_size, spec_.head_dim});
-      y = in_chunks(run.positions, chunk, [&](int64_t first, int64_t count) { return scan(rows, first, count, state); });
+      y = in_chunks(run.positions, kChunk, [&](int64_t first, int64_t count) { return scan(rows, first, count, state); });
       state_.write(context.pool, step, run.first, state.reshape({run.sequences, inner * spec_.state_size}));
     }
     y = y + rows.x * skip_;

@@ -44,26 +44,30 @@ std::vector<double> step_of_head(const RecurrentHead& head, bool delta, size_t k
 void recurrent_step_reference(const void* params, std::span<const ReferenceTensor> inputs, std::span<ReferenceTensor> outputs) {
   const auto [delta, interleaved] = *static_cast<const RecurrentStepParams*>(params);
   const ReferenceTensor &query = inputs[0], &key = inputs[1], &value = inputs[2], &decay = inputs[3], &rate = inputs[4];
-  const auto sequences = static_cast<size_t>(value.shape[0]), heads = static_cast<size_t>(value.shape[1]),
-             values = static_cast<size_t>(value.shape[2]), key_heads = static_cast<size_t>(key.shape[1]),
-             keys = static_cast<size_t>(key.shape[2]), decays = static_cast<size_t>(decay.shape[2]), numbers = keys * values;
+  const auto sequences = inputs[5].values.size(), heads = static_cast<size_t>(value.shape[1]),
+             positions = static_cast<size_t>(value.shape[0]) / sequences, values = static_cast<size_t>(value.shape[2]),
+             key_heads = static_cast<size_t>(key.shape[1]), keys = static_cast<size_t>(key.shape[2]),
+             decays = static_cast<size_t>(decay.shape[2]), numbers = keys * values;
   std::vector<double>& states = outputs[0].values;
   for (size_t sequence = 0; sequence < sequences; ++sequence) {
     const auto slot = [&](const ReferenceTensor& slots) { return static_cast<size_t>(slots.values[sequence]) * heads * numbers; };
     for (size_t head = 0; head < heads; ++head) {
-      const size_t row = sequence * heads + head, key_head = interleaved ? head % key_heads : head / (heads / key_heads);
-      const size_t key_row = (sequence * key_heads + key_head) * keys;
+      const size_t key_head = interleaved ? head % key_heads : head / (heads / key_heads);
       const auto from = states.begin() + static_cast<std::ptrdiff_t>(slot(inputs[5]) + head * numbers);
       std::vector<double> state(from, from + static_cast<std::ptrdiff_t>(numbers));
-      const RecurrentHead numbers_of{.query = query.values.data() + key_row,
-                                     .key = key.values.data() + key_row,
-                                     .value = value.values.data() + row * values,
-                                     .decay = decay.values.data() + row * decays,
-                                     .decay_step = decays == 1 ? size_t{0} : size_t{1},
-                                     .rate = rate.values[row]};
-      const std::vector<double> result = step_of_head(numbers_of, delta, keys, values, state.data());
+      for (size_t position = 0; position < positions; ++position) {
+        const size_t row = (sequence * positions + position) * heads + head;
+        const size_t key_row = ((sequence * positions + position) * key_heads + key_head) * keys;
+        const RecurrentHead numbers_of{.query = query.values.data() + key_row,
+                                       .key = key.values.data() + key_row,
+                                       .value = value.values.data() + row * values,
+                                       .decay = decay.values.data() + row * decays,
+                                       .decay_step = decays == 1 ? size_t{0} : size_t{1},
+                                       .rate = rate.values[row]};
+        const std::vector<double> result = step_of_head(numbers_of, delta, keys, values, state.data());
+        std::copy(result.begin(), result.end(), outputs[1].values.begin() + static_cast<std::ptrdiff_t>(row * values));
+      }
       std::copy(state.begin(), state.end(), states.begin() + static_cast<std::ptrdiff_t>(slot(inputs[6]) + head * numbers));
-      std::copy(result.begin(), result.end(), outputs[1].values.begin() + static_cast<std::ptrdiff_t>(row * values));
     }
   }
 }
@@ -77,10 +81,11 @@ void check_rows(const RecurrentRows& rows) {
                     value.dim(1) % key.dim(1) == 0 && decay.dim(0) == value.dim(0) && decay.dim(1) == value.dim(1) &&
                     (decay.dim(2) == 1 || decay.dim(2) == key.dim(2)) && rate.shape() == Shape{value.dim(0), value.dim(1)};
   if (!fits) {
-    fail(ErrorCode::shape_mismatch,
-         "recurrent_step: query {}, key {}, value {}, decay {}, rate {}: want twice [sequences, key_heads, k], [sequences, heads, v] of a "
-         "multiple of key_heads, [sequences, heads, 1 or k] and [sequences, heads]",
-         query.describe(), key.describe(), value.describe(), decay.describe(), rate.describe());
+    fail(
+        ErrorCode::shape_mismatch,
+        "recurrent_step: query {}, key {}, value {}, decay {}, rate {}: want twice [rows, key_heads, k], [rows, heads, v] of a multiple of "
+        "key_heads, [rows, heads, 1 or k] and [rows, heads]",
+        query.describe(), key.describe(), value.describe(), decay.describe(), rate.describe());
   }
   for (const Tensor* row : {&query, &key, &value, &decay, &rate}) {
     if (row->dtype() == DType::f32) continue;
@@ -89,13 +94,15 @@ void check_rows(const RecurrentRows& rows) {
   }
 }
 
-void check_states(const Tensor& states, const StateSlots& slots, int64_t sequences, int64_t numbers) {
+void check_states(const Tensor& states, const StateSlots& slots, int64_t rows, int64_t numbers) {
   const bool has_rows = states.rank() == 2 && states.dim(1) == numbers && (numbers <= 1 || states.layout().stride(1) == 1);
-  if (!has_rows || slots.from.shape() != Shape{sequences} || slots.to.shape() != Shape{sequences}) {
+  const int64_t sequences = slots.from.rank() == 1 ? slots.from.dim(0) : 0;
+  const bool shared_out = sequences == 0 ? rows == 0 : rows % sequences == 0;
+  if (!has_rows || slots.from.rank() != 1 || slots.to.shape() != slots.from.shape() || !shared_out) {
     fail(ErrorCode::shape_mismatch,
-         "recurrent_step: states {}, from {}, to {}: want [slots, heads · k · v] = [slots, {}] with contiguous rows, and a slot of each of "
-         "the {} sequences",
-         states.describe(), slots.from.describe(), slots.to.describe(), numbers, sequences);
+         "recurrent_step: states {}, from {}, to {}: want [slots, heads · k · v] = [slots, {}] with contiguous rows, and a slot of each "
+         "sequence, to which equally many of the {} rows belong",
+         states.describe(), slots.from.describe(), slots.to.describe(), numbers, rows);
   }
   if (slots.from.dtype() != DType::i32 || slots.to.dtype() != DType::i32) {
     fail(ErrorCode::dtype_mismatch, "recurrent_step: from {} and to {} must be i32", slots.from.describe(), slots.to.describe());
@@ -118,11 +125,11 @@ Tensor recurrent_step(const RecurrentRows& rows, const StateSlots& slots, const 
                                     {"states", states}});
   check_dtype(OpId::recurrent_step, "recurrent_step", states);
   check_rows(rows);
-  const int64_t sequences = rows.value.dim(0), heads = rows.value.dim(1), values = rows.value.dim(2);
-  check_states(states, slots, sequences, heads * rows.key.dim(2) * values);
+  const Shape& shape = rows.value.shape();
+  check_states(states, slots, shape[0], shape[1] * rows.key.dim(2) * shape[2]);
   const ContiguousOperand query(rows.query), key(rows.key), value(rows.value), decay(rows.decay), rate(rows.rate), from(slots.from),
       to(slots.to);
-  Tensor states_out = states, result = make_result("recurrent_step", {sequences, heads, values}, DType::f32, rows.value.device());
+  Tensor states_out = states, result = make_result("recurrent_step", shape, DType::f32, rows.value.device());
   if (result.shape().elements() == 0) return result;
   apply(OpId::recurrent_step, params, {query.get(), key.get(), value.get(), decay.get(), rate.get(), from.get(), to.get()},
         {&states_out, &result});

@@ -22,17 +22,22 @@ class RecurrentStep {
         heads_(call.inputs[2].layout->shape()[1]),
         values_(call.inputs[2].layout->shape()[2]),
         decays_(call.inputs[3].layout->shape()[2]),
+        sequences_(call.inputs[5].layout->shape()[0]),
+        positions_(call.inputs[2].layout->shape()[0] / sequences_),
         from_(data_of<const int32_t>(call.inputs[5])),
         to_(data_of<const int32_t>(call.inputs[6])) {}
 
-  // Heads of all sequences.
-  [[nodiscard]] int64_t rows() const { return call_.inputs[2].layout->shape()[0] * heads_; }
+  // States: heads of all sequences.
+  [[nodiscard]] int64_t states() const { return sequences_ * heads_; }
+  // Of a state.
   [[nodiscard]] int64_t numbers() const { return keys_ * values_; }
+  // All that is changed.
+  [[nodiscard]] int64_t work() const { return states() * numbers() * positions_; }
 
   // Before anything is written.
   void check() const {
     const int64_t slots = call_.outputs[0].layout->shape()[0];
-    for (int64_t sequence = 0; sequence * heads_ < rows(); ++sequence) {
+    for (int64_t sequence = 0; sequence < sequences_; ++sequence) {
       for (const int64_t slot : {from_[sequence], to_[sequence]}) {
         if (slot >= 0 && slot < slots) continue;
         fail(ErrorCode::invalid_argument, "recurrent_step: sequence {} names slot {}; allowed: 0 to {}", sequence, slot, slots - 1);
@@ -40,32 +45,35 @@ class RecurrentStep {
     }
   }
 
-  void run(int64_t row) const {
-    const int64_t sequence = row / heads_, head = row % heads_;
+  void run(int64_t index) const {
+    const int64_t sequence = index / heads_, head = index % heads_;
     const int64_t key_head = params_.interleaved ? head % key_heads_ : head / (heads_ / key_heads_);
-    const int64_t key_row = (sequence * key_heads_ + key_head) * keys_;
     const auto input = [&](size_t index, int64_t first) { return data_of<const float>(call_.inputs[index]) + first; };
     const auto state = [&](int64_t slot) {
       return data_of<float>(call_.outputs[0]) + slot * call_.outputs[0].layout->stride(0) + head * numbers();
     };
-    const RecurrentHead numbers_of{.query = input(0, key_row),
-                                   .key = input(1, key_row),
-                                   .value = input(2, row * values_),
-                                   .decay = input(3, row * decays_),
-                                   .decay_step = decays_ == 1 ? 0 : 1,
-                                   .rate = *input(4, row),
-                                   .before = state(from_[sequence]),
-                                   .after = state(to_[sequence]),
-                                   .result = data_of<float>(call_.outputs[1]) + row * values_,
-                                   .around_caches = rows() * numbers() >= kCachedNumbers};
-    (params_.delta ? kernels_.delta_step : kernels_.step)(numbers_of, keys_, values_);
+    for (int64_t position = 0; position < positions_; ++position) {
+      const int64_t place = sequence * positions_ + position, row = place * heads_ + head;
+      const int64_t key_row = (place * key_heads_ + key_head) * keys_;
+      const RecurrentHead numbers_of{.query = input(0, key_row),
+                                     .key = input(1, key_row),
+                                     .value = input(2, row * values_),
+                                     .decay = input(3, row * decays_),
+                                     .decay_step = decays_ == 1 ? 0 : 1,
+                                     .rate = *input(4, row),
+                                     .before = state(position == 0 ? from_[sequence] : to_[sequence]),
+                                     .after = state(to_[sequence]),
+                                     .result = data_of<float>(call_.outputs[1]) + row * values_,
+                                     .around_caches = positions_ == 1 && states() * numbers() >= kCachedNumbers};
+      (params_.delta ? kernels_.delta_step : kernels_.step)(numbers_of, keys_, values_);
+    }
   }
 
  private:
   const OpCall& call_;
   const RecurrentKernels& kernels_;
   RecurrentStepParams params_;
-  int64_t key_heads_, keys_, heads_, values_, decays_;
+  int64_t key_heads_, keys_, heads_, values_, decays_, sequences_, positions_;
   const int32_t* from_;
   const int32_t* to_;
 };
@@ -76,9 +84,9 @@ void recurrent_step_f32(const OpCall& call) {
   const RecurrentStep job(call);
   job.check();
   const auto run_share = [&](Scratch& /*scratch*/, int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) job.run(row);
+    for (int64_t index = begin; index < end; ++index) job.run(index);
   };
-  share_equally(runtime_of(call), job.rows(), job.rows() > 1 && job.rows() * job.numbers() >= 2 * kElementsPerThread, run_share);
+  share_equally(runtime_of(call), job.states(), job.states() > 1 && job.work() >= 2 * kElementsPerThread, run_share);
 }
 
 }  // namespace wick::cpu
