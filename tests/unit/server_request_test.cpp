@@ -337,6 +337,25 @@ TEST(Router, RefusesInTheWordsOfTheApiThatAPathBelongsTo) {
   }
 }
 
+// Clients of an API read its errors alone, also where it is not served in full.
+TEST(Router, RefusesAnUnknownPathInTheWordsOfTheApiThatItsBeginningBelongsTo) {
+  Access access({});
+  Router router(access, BrowserAccess({}));
+  const auto nothing = [](HttpRequest&, const Exchange&) {};
+  router.add("POST", "/v1/jobs", Dialect::fleet, nothing);
+  router.add("POST", "/v1/completions", Dialect::openai, nothing);
+  router.add("POST", "/v1/messages", Dialect::anthropic, nothing);
+  router.add("POST", "/api/chat", Dialect::ollama, nothing);
+  router.add("GET", "/api/tags", Dialect::ollama, nothing);
+  EXPECT_EQ(ask(router, "POST", "/api/pull").body, R"({"error":"there is no POST /api/pull"})");
+  EXPECT_EQ(ask(router, "GET", "/v1/messages/batches").body,
+            R"({"type":"error","error":{"type":"not_found_error","message":"there is no GET /v1/messages/batches"}})");
+  for (const std::string path : {"/v1/moderations", "/apis", "/"}) {
+    EXPECT_EQ(ask(router, "GET", path).body,
+              R"({"error":{"message":"there is no GET )" + path + R"(","type":"invalid_request_error","param":null,"code":"NOT_FOUND"}})");
+  }
+}
+
 // One path may stand for two APIs, by its method.
 TEST(Router, RefusesInTheWordsOfTheMethodsApi) {
   Access access({});

@@ -78,7 +78,22 @@ void Router::add_common_fields(const HttpRequest& request, HttpResponse& respons
 
 const Dialect& Router::Found::dialect() const {
   if (route != nullptr) return *route->dialect;
-  return others.empty() ? Dialect::openai : *others.front()->dialect;
+  if (!others.empty()) return *others.front()->dialect;
+  return nearest != nullptr ? *nearest : Dialect::openai;
+}
+
+// That of the routes which share the most segments with a path; none, if they are of several APIs or share nothing.
+const Dialect* Router::nearest_dialect(const std::vector<std::string>& segments) const {
+  const Dialect* nearest = nullptr;
+  size_t most = 0;
+  for (const Route& route : routes_) {
+    const auto [end, ignored] = std::mismatch(segments.begin(), segments.end(), route.segments.begin(), route.segments.end());
+    const auto common = static_cast<size_t>(end - segments.begin());
+    if (common == 0 || common < most) continue;
+    nearest = common > most || nearest == route.dialect ? route.dialect : nullptr;
+    most = common;
+  }
+  return nearest;
 }
 
 Router::Found Router::find(HttpRequest& request) const {
@@ -92,6 +107,7 @@ Router::Found Router::find(HttpRequest& request) const {
     }
     found.others.push_back(&route);
   }
+  if (found.others.empty()) found.nearest = nearest_dialect(segments);
   return found;
 }
 

@@ -56,9 +56,11 @@ class Router {
   struct Found {
     const Route* route = nullptr;
     std::vector<const Route*> others = {};
+    const Dialect* nearest = nullptr;  // the API of a path that there is not, where its beginning belongs to one API alone
     [[nodiscard]] const Dialect& dialect() const;
   };
   [[nodiscard]] Found find(HttpRequest& request) const;
+  [[nodiscard]] const Dialect* nearest_dialect(const std::vector<std::string>& segments) const;
   [[nodiscard]] static bool matches(const Route& route, const std::vector<std::string>& segments, HttpRequest& request);
   // Calls the route's handler; what it throws becomes a response.
   static void call(const Route& route, HttpRequest& request, const Exchange& exchange);
