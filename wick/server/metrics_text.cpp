@@ -22,8 +22,8 @@ void write_counts(MetricsWriter& writer, const EngineMetrics& metrics) {
   const auto count = [&](std::string_view name, std::string_view help, uint64_t value) {
     writer.counter(name, help, static_cast<double>(value));
   };
-  count("prefix_cache_queries", "Prompt tokens that were looked up in the prefix cache.", metrics.prefix_queried_tokens);
-  count("prefix_cache_hits", "Prompt tokens that were found there.", metrics.prefix_hit_tokens);
+  count("prefix_cache_queries_total", "Prompt tokens that were looked up in the prefix cache.", metrics.prefix_queried_tokens);
+  count("prefix_cache_hits_total", "Prompt tokens that were found there.", metrics.prefix_hit_tokens);
   count("prompt_tokens_total", "Prompt tokens of the requests whose prompts were computed.", metrics.prompt_tokens);
   count("generation_tokens_total", "Tokens generated.", metrics.generated_tokens);
   count("num_preemptions_total", "Times that a choice's memory was needed for others.", metrics.preemptions);
