@@ -72,6 +72,8 @@ void add_typed(Fields& fields, std::string_view name, FormatReader& reader) {
     (void)more.boolean("strict");
     reader.add(path + ".json_schema.schema", schema_of(more, "schema"));
     members.take(std::move(more.violations()));
+  } else if (type == "json_schema" && name == "response_format" && !members.has("schema")) {
+    members.require("json_schema");
   } else if (type == "json_schema" || type == "json_object") {
     members.require("schema");
     reader.add(path + ".schema", schema_of(members, "schema"));

@@ -133,6 +133,7 @@ Json Worker::info() const {
                {"version", options_.version}};
   if (const std::shared_ptr<Service> service = service_if_ready()) {
     const EngineInfo& info = service->engine->info();
+    json["device"] = info.device;  // what was opened where "auto" was asked for
     json["architecture"] = info.architecture;
     json["parameters"] = info.parameters;
     json["model_bytes"] = info.file_bytes;
