@@ -61,15 +61,15 @@ TEST(MappedFile, RefusalsNameThePathAndTheReason) {
   write_text(folder / "empty", "");
   expect_not_opened(folder / "absent", ErrorCode::not_found, "no such file");
   expect_not_opened(folder / "empty" / "inside", ErrorCode::not_found, "no such file");
-  expect_not_opened(folder.path(), ErrorCode::io, "is a directory");
+  expect_not_opened(folder.path(), ErrorCode::invalid_argument, "is a directory");
   expect_not_opened(folder / "empty", ErrorCode::corrupt_file, "empty");
-  expect_not_opened("/dev/null", ErrorCode::io, "not a regular file");
+  expect_not_opened("/dev/null", ErrorCode::invalid_argument, "not a regular file");
 }
 
 TEST(MappedFile, AFifoIsRefusedAtOnce) {
   const TemporaryFolder folder;
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
-  expect_not_opened(folder / "pipe", ErrorCode::io, "not a regular file");
+  expect_not_opened(folder / "pipe", ErrorCode::invalid_argument, "not a regular file");
 }
 
 TEST(MappedFileDeathTest, AFileThatIsCutOffWhileItIsReadEndsTheProgramWithAMessage) {

@@ -334,7 +334,7 @@ TEST(GgufReader, TypedAccessNamesFileKeyAndKind) {
 TEST(GgufReader, OpeningWhatIsNoFileIsRefused) {
   const TemporaryFolder folder;
   EXPECT_EQ(refused_file([&] { static_cast<void>(GgufFile::open(folder / "absent.gguf")); }).code, ErrorCode::not_found);
-  EXPECT_EQ(refused_file([&] { static_cast<void>(GgufFile::open(folder.path())); }).code, ErrorCode::io);
+  EXPECT_EQ(refused_file([&] { static_cast<void>(GgufFile::open(folder.path())); }).code, ErrorCode::invalid_argument);
   write_bytes(folder / "empty.gguf", {});
   EXPECT_EQ(refused_file([&] { static_cast<void>(GgufFile::open(folder / "empty.gguf")); }).code, ErrorCode::corrupt_file);
 }

@@ -133,8 +133,9 @@ std::shared_ptr<MappedFile> MappedFile::open(const std::filesystem::path& path, 
   }
   struct stat status{};
   if (::fstat(file.get(), &status) != 0) fail(ErrorCode::io, "{}: cannot stat: {}", path.string(), std::strerror(errno));
-  if (S_ISDIR(status.st_mode)) fail(ErrorCode::io, "{}: is a directory; name a file in it", path.string());
-  if (!S_ISREG(status.st_mode)) fail(ErrorCode::io, "{}: is not a regular file, so it cannot be mapped", path.string());
+  if (S_ISDIR(status.st_mode)) fail(ErrorCode::invalid_argument, "{}: is a directory; name a file in it", path.string());
+  if (!S_ISREG(status.st_mode))
+    fail(ErrorCode::invalid_argument, "{}: is not a regular file, so it cannot be mapped; name a file", path.string());
   if (status.st_size == 0) fail(ErrorCode::corrupt_file, "{}: the file is empty (0 bytes); download or copy it again", path.string());
 
   const auto size = static_cast<size_t>(status.st_size);
