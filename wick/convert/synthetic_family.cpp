@@ -227,7 +227,7 @@ class FamilyPlanner {
     layer_matrix("attn_output", width, query);
     if (family_.head_norms) norm("attn_q_norm", head_dim), norm("attn_k_norm", head_dim);
     if (family_.sub_norms) norm("attn_sub_norm", query);
-    if (family_.sinks) plan_.vectors.push_back({prefix_ + "attn_sinks.weight", shape_.heads, 0});
+    if (family_.sinks) plan_.vectors.push_back({prefix_ + "attn_sinks.weight", shape_.heads});
     if (family_.post_norms) norm("post_attention_norm", width);
   }
 
@@ -267,7 +267,7 @@ class FamilyPlanner {
     }
     const bool shares = family_.attention == FamilyAttention::latent || family_.state == FamilyState::delta_rule;
     if (!shares) return;
-    if (family_.state == FamilyState::delta_rule) vector("ffn_gate_inp_shexp.weight", width, 0);
+    if (family_.state == FamilyState::delta_rule) vector("ffn_gate_inp_shexp.weight", width, 0.02F);
     matrix("ffn_gate_shexp", inner, width);
     matrix("ffn_up_shexp", inner, width);
     matrix("ffn_down_shexp", width, inner);

@@ -150,7 +150,7 @@ std::vector<std::string> violations(const Policy& policy, const TensorStatistics
     check("RMS", statistics.rms, rule.rms);
     check("mean", statistics.mean, rule.mean);
     if (rule.most_zeros && statistics.zeros > *rule.most_zeros) {
-      found.push_back(fmt::format("{:.4g} of its numbers are 0, at most {:g} may be", statistics.zeros, *rule.most_zeros));
+      found.push_back(fmt::format("{:.4g} % of its numbers are 0, at most {:g} % may be", 100 * statistics.zeros, 100 * *rule.most_zeros));
     }
   }
   return found;
