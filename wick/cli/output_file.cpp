@@ -31,8 +31,9 @@ void check_writable(const std::filesystem::path& output, std::initializer_list<s
   for (const std::filesystem::path& input : inputs) refuse_to_overwrite_file(input, output);
   std::error_code ignored;
   const std::filesystem::file_status status = std::filesystem::status(output, ignored);
-  // Who reads a pipe would take this for its end.
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) return;
+  // Who reads a pipe would take this for its end. A folder is refused.
+  const bool is_stream = std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
+  if (is_stream && !std::filesystem::is_directory(status)) return;
   const AtomicFile file(output);
 }
 

@@ -205,6 +205,11 @@ void add_generate_flags(Flags& flags, GenerateOptions& options, Console& console
 
 void resolve_with_model(const Console& console, GenerateOptions& options, const LoadedModel& loaded) {
   options.params.sampling = resolve_sampling(options.sampling, loaded.file, *loaded.tokenizer, console);
+  const int32_t vocabulary = loaded.tokenizer->vocab_size();
+  for (const TokenId token : options.params.stop_tokens) {
+    if (token >= 0 && token < vocabulary) continue;
+    fail(ErrorCode::invalid_argument, "--stop-token: token {} is not in the vocabulary of {}", token, vocabulary);
+  }
   if (options.format) options.params.constraint = ConstraintCompiler(loaded.tokenizer).compile(*options.format);
 }
 
