@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "wick/base/json.h"
@@ -94,9 +95,11 @@ std::string describe_usage(nlohmann::ordered_json& entry, const DetectedDevice& 
   }
 }
 
-std::string table_line(const DetectedDevice& device) {
+constexpr std::string_view kTableRow = "{:<10} {:<{}} {:>6} {:>11} {:>6}  {}\n";
+
+std::string table_line(const DetectedDevice& device, size_t driver_width) {
   const DeviceCaps& caps = device.info.caps;
-  return fmt::format("{:<10} {:<14} {:>6} {:>11} {:>6}  {}\n", device.location().to_string(), caps.driver, caps.compute_units,
+  return fmt::format(kTableRow, device.location().to_string(), caps.driver, driver_width, caps.compute_units,
                      caps.memory_bytes > 0 ? format_bytes(caps.memory_bytes) : "unknown", device.info.score, caps.name);
 }
 
@@ -126,8 +129,10 @@ void devices_command(Console& console, const Arguments& arguments) {
   if (!flags.parse(arguments)) return;
 
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  if (!json) console.out << fmt::format("{:<10} {:<14} {:>6} {:>11} {:>6}  {}\n", "device", "driver", "units", "memory", "score", "name");
   const std::vector<DetectedDevice> devices = detect_devices(FakeProbe::parse(console.fake_probe));
+  size_t driver_width = 14;
+  for (const DetectedDevice& device : devices) driver_width = std::max(driver_width, device.info.caps.driver.size());
+  if (!json) console.out << fmt::format(kTableRow, "device", "driver", driver_width, "units", "memory", "score", "name");
   for (const DetectedDevice& device : devices) {
     list.push_back(to_json(device));
     std::string measured;
@@ -138,7 +143,7 @@ void devices_command(Console& console, const Arguments& arguments) {
       measured = peaks_line(peaks, opened.caps().compute_units) + '\n' + describe_learnt(list.back(), opened);
     }
     if (usage) measured += describe_usage(list.back(), device);
-    if (!json) console.out << table_line(device) << measured;
+    if (!json) console.out << table_line(device, driver_width) << measured;
   }
   note_missing(console, devices);
   if (json) console.out << json_text(list, 2) << '\n';

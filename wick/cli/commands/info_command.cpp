@@ -85,10 +85,12 @@ std::vector<std::pair<std::string, uint64_t>> bytes_by_type(const Checkpoint& fi
 }
 
 // Bytes of the KV cache, as f16 keeps it, for each position: of layers that keep all of them, and of those that keep a window. Bytes of a
-// sequence's recurrent states, in f32; and of all of it for a long sequence.
-constexpr int64_t kLongSequence = 32768;
+// sequence's recurrent states, in f32; and of all of it for a long sequence, as long as the context at most. null for encoders, which keep
+// nothing.
 Json cache_json(const DecoderSpec& model) {
   constexpr int64_t kF16Bytes = 2;
+  if (model.encoder) return {};
+  const int64_t positions = std::min<int64_t>(32768, model.context_length);
   int64_t all = 0, windows = 0, states = 0, sequence = 0;
   for (const LayerSpec& layer : model.layers) {
     for (const BlockSpec& block : layer.blocks) {
@@ -100,14 +102,15 @@ Json cache_json(const DecoderSpec& model) {
         const int64_t bytes = kept->kv_heads * (kept->key_dim + kept->value_dim) * kF16Bytes;
         const bool is_full = kept->retention.kind == Retention::Kind::full;
         (is_full ? all : windows) += bytes;
-        sequence += bytes * (is_full ? kLongSequence : std::min(kLongSequence, kept->retention.size));
+        sequence += bytes * (is_full ? positions : std::min(positions, kept->retention.size));
       }
     }
   }
   return {{"bytes_per_position", all},
           {"window_bytes_per_position", windows},
           {"state_bytes", states},
-          {fmt::format("bytes_of_{}_positions", kLongSequence), sequence + states}};
+          {"sequence_positions", positions},
+          {"sequence_bytes", sequence + states}};
 }
 
 // The name of the format in which the model writes calls; null for a template that cannot be read.
@@ -146,6 +149,18 @@ void print_line(const Console& console, std::string_view name, const std::string
 
 std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : json_text(value); }
 
+void print_cache(const Console& console, const Json& cache) {
+  if (cache.is_null()) return print_line(console, "KV cache", "none: an encoder computes each text as a whole");
+  const auto bytes_of = [&](const char* key) { return cache[key].get<uint64_t>(); };
+  const uint64_t windows = bytes_of("window_bytes_per_position"), states = bytes_of("state_bytes");
+  print_line(console, "KV cache",
+             fmt::format("{} for 1,024 tokens in f16{}", format_bytes(1024 * bytes_of("bytes_per_position")),
+                         windows > 0 ? fmt::format(", and {} in the layers that keep a window", format_bytes(1024 * windows)) : ""));
+  print_line(console, "a sequence",
+             fmt::format("of {} tokens takes {}{}", bytes_of("sequence_positions"), format_bytes(bytes_of("sequence_bytes")),
+                         states > 0 ? fmt::format(", {} of it recurrent states in f32", format_bytes(states)) : ""));
+}
+
 void print_model(const Console& console, const Json& model) {
   const auto number = [&](const char* key) { return model[key].get<uint64_t>(); };
   print_line(console, "model",
@@ -157,15 +172,7 @@ void print_model(const Console& console, const Json& model) {
   print_line(console, "types", fmt::format("{}", fmt::join(types, ", ")));
   print_line(console, "shape",
              fmt::format("{} layers, hidden size {}, context {}", number("layers"), number("hidden_size"), number("context_length")));
-  const Json& cache = model["kv_cache"];
-  const auto bytes_of = [&](const std::string& key) { return cache[key].get<uint64_t>(); };
-  const uint64_t windows = bytes_of("window_bytes_per_position"), states = bytes_of("state_bytes");
-  print_line(console, "KV cache",
-             fmt::format("{} for 1,024 tokens in f16{}", format_bytes(1024 * bytes_of("bytes_per_position")),
-                         windows > 0 ? fmt::format(", and {} in the layers that keep a window", format_bytes(1024 * windows)) : ""));
-  print_line(console, "a sequence",
-             fmt::format("of 32,768 tokens takes {}{}", format_bytes(bytes_of(fmt::format("bytes_of_{}_positions", kLongSequence))),
-                         states > 0 ? fmt::format(", {} of it recurrent states in f32", format_bytes(states)) : ""));
+  print_cache(console, model["kv_cache"]);
   print_line(
       console, "chat",
       model["chat_format"].is_null() ? "no chat template" : fmt::format("template, calls of tools as {}", text_of(model["chat_format"])));
