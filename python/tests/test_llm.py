@@ -393,6 +393,17 @@ def hub(monkeypatch):
         yield made
 
 
+def test_a_folder_may_hold_the_model(tmp_path):
+    (tmp_path / "one.gguf").symlink_to(NOVELIST)
+    with wick.load(tmp_path, device="cpu", context=64) as model:
+        assert model.tokenize("The sea")
+    (tmp_path / "two.gguf").symlink_to(NOVELIST)
+    for path, error, said in [(tmp_path, ValueError, "2 .gguf files"), (tmp_path.parent / "none", wick.NotFoundError, "no such file"), ("", ValueError, "empty"),
+                              ("pypi://", ValueError, "pypi://NAME")]:
+        with pytest.raises(error, match=said):
+            wick.load(path)
+
+
 def test_models_of_a_hub_are_downloaded_once(hub):
     for _ in range(2):
         with wick.load("hf://acme/novelist", device="cpu", context=256) as model:

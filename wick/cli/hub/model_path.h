@@ -13,6 +13,8 @@ namespace wick {
 // `named` may be empty: the default model then, and the program says so.
 // Errors: not_found (a folder without a model, no default model), invalid_argument (a folder with several models).
 [[nodiscard]] std::filesystem::path resolve_model(const Console& console, const std::string& named);
+// The same for a name that is not empty; `check`: ModelHub's.
+[[nodiscard]] std::filesystem::path resolve_named(const Console& console, const std::string& named, std::function<void()> check = {});
 
 // A path, or hf://OWNER/NAME[:FILE], which is downloaded if it is not in the cache; `check`: ModelHub's. Errors: ModelHub's.
 [[nodiscard]] std::filesystem::path resolve_hub(const Console& console, const std::string& named, std::function<void()> check = {});
