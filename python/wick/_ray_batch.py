@@ -14,13 +14,14 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
-from .ray import _missing, _ray, _version
+from .ray import _absolute, _missing, _not_on_all, _on_all_nodes, _ray, _version
 
 _DEATHS_OF_A_FILE = 3  # of the program while it answers a file
 _ERRORS_SHOWN = 5
+_SHARED = "the folders must be shared by all nodes"
 _SUMMED = ("requests", "succeeded", "failed", "of_earlier_runs", "prompt_tokens", "cached_tokens", "generated_tokens")
 
 
@@ -41,6 +42,7 @@ def _parse(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     parser.add_argument("--ray-cpus", type=float, default=1)
     parser.add_argument("--ray-gpus", type=float, default=0)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--model", "-m")
     options, flags = parser.parse_known_args(arguments[2:])
     for name, value, most in (("cpus", options.ray_cpus, float("inf")), ("gpus", options.ray_gpus, 1)):
         if not 0 <= value <= most:
@@ -86,13 +88,14 @@ def _die_with_parent() -> None:
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
-def _answer(source: str, output: str, flags: Sequence[str], folder: str, version: str) -> dict[str, Any]:
-    """Runs wick batch on one file, on the node where this is called; its exit code, summary and last lines."""
+def _answer(source: str, output: str, flags: Sequence[str], folder: str, version: str, paths: Mapping[str, str]) -> dict[str, Any]:
+    """Runs wick batch on one file, on the node where this is called; its exit code, summary and last lines. `paths`: those of _not_on_all."""
     host = socket.gethostname()
     if version != _version():
         return {"host": host, "code": 1, "said": f"wick {_version()} is there, and the driver has {version}; install the same version on all nodes"}
-    if not os.path.exists(source):
-        return {"host": host, "code": 2, "said": "is not there; the folders must be shared by all nodes"}
+    for path, remedy in {**paths, source: _SHARED}.items():
+        if not os.path.exists(path):
+            return {"host": host, "code": 2, "said": f"there is no {path}; {remedy}"}
     deaths = 0
     while True:
         with tempfile.TemporaryFile() as log:
@@ -122,7 +125,7 @@ def _wait(ray: Any, pending: dict[Any, pathlib.Path], output: pathlib.Path) -> t
         except Exception as error:
             result = {"host": "of no name", "code": 1, "said": str(error).strip().splitlines()[-1]}
         if result["code"] == 0 and not (output / file.name).exists():
-            result.update(code=2, said=f"{output / file.name} is not on this machine; the folders must be shared by all nodes")
+            result.update(code=2, said=f"{output / file.name} is not on this machine; {_SHARED}")
         for name in _SUMMED:
             sums[name] += (result.get("summary") or {}).get(name, 0)
         if result["code"] != 0:
@@ -147,10 +150,17 @@ def _command(arguments: Sequence[str]) -> int:
         if missing := _missing(ray, 1, "task", resources):
             raise _Mistake(missing)
         output.mkdir(parents=True, exist_ok=True)
+        paths = {str(folder): _SHARED, str(output): _SHARED}
+        if options.model is not None:
+            model = _absolute(options.model)
+            paths |= _on_all_nodes("model", model)
+            flags += ["--model", model]
+        if lacked := _not_on_all(ray, "a task", resources, paths):
+            raise _Mistake(lacked)
         if not options.ray_gpus and not any(flag.split("=")[0] in ("--threads", "-t", "--device") for flag in flags):
             flags += ["--threads", str(max(1, int(options.ray_cpus))), "--device", "cpu"]
         task = ray.remote(_answer).options(num_cpus=options.ray_cpus, num_gpus=options.ray_gpus, max_retries=-1)
-        pending = {task.remote(str(file), str(output / file.name), flags, os.getcwd(), _version()): file for file in files}
+        pending = {task.remote(str(file), str(output / file.name), flags, os.getcwd(), _version(), paths): file for file in files}
         code, sums = _wait(ray, pending, output)
     finally:
         ray.shutdown()

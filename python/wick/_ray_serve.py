@@ -19,7 +19,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from ._ray_batch import _connect, _die_with_parent, _Mistake, _Parser
-from .ray import _check_path, _last_lines, _missing, _one_on_this_node, _ray, _version
+from .ray import _absolute, _check_path, _last_lines, _missing, _not_on_all, _on_all_nodes, _one_on_this_node, _ray, _version
 
 _DEATHS_AT_LOAD = 3  # of a model's replicas, until its deployment fails
 _TRIES = 3  # of a request whose replica is lost before it answered
@@ -424,11 +424,7 @@ def _settled(name: str, given: Any) -> dict[str, Any]:
     if chosen["autoscaling"] and least_and_most[0] == least_and_most[1]:
         raise ValueError(f"{place}.autoscaling: the number of replicas is fixed; replicas: [1, 8] lets it change")
 
-    def absolute(path: Any) -> str:
-        text: str = os.fspath(path)
-        return text if text.startswith("hf://") else os.path.abspath(text)
-
-    return {**chosen, "model": absolute(chosen["model"]), "adapters": {one: absolute(path) for one, path in chosen["adapters"].items()},
+    return {**chosen, "model": _absolute(chosen["model"]), "adapters": {one: _absolute(path) for one, path in chosen["adapters"].items()},
             "flags": list(chosen["flags"]), "replicas": tuple(least_and_most), "resources": dict(chosen["resources"])}
 
 
@@ -520,6 +516,8 @@ def _command(arguments: Sequence[str]) -> int:
         resources = {one: wanted for one, wanted in (("CPU", options.ray_cpus), ("GPU", options.ray_gpus)) if wanted}
         if missing := _missing(ray, replicas[0], "replica", resources):
             raise _Mistake(missing)
+        if lacked := _not_on_all(ray, "a replica", resources, _on_all_nodes("model", _absolute(options.model))):
+            raise _Mistake(lacked)
         serve.start(http_options={"host": options.host, "port": options.port})
         try:
             serve.run(built, name="wick", route_prefix="/", logging_config={"enable_access_log": False})

@@ -34,6 +34,8 @@ __all__ = ["Placement", "app", "app_builder", "chat", "embed", "generate", "rera
 
 _BATCHES_AT_ONCE = 2  # of an actor, so that the engine has requests while the last ones of a batch end
 _DEATHS_AT_LOAD = 3  # of a pool of actors, one after another
+_HUBS = ("hf://", "pypi://")  # what a model begins with that is no path
+_NODES_SHOWN = 5
 
 
 class Placement(TypedDict, total=False):
@@ -242,7 +244,7 @@ def _report(ray: Any, deaths: int, place: tuple[str, str, str, int]) -> str:
 @contextlib.contextmanager
 def _one_on_this_node(model: str) -> Iterator[None]:
     """One actor of a node at a time downloads a model, the others find it then."""
-    if not model.startswith("hf://"):
+    if not model.startswith(_HUBS):
         yield
         return
     name = hashlib.sha256(model.encode()).hexdigest()[:16]
@@ -273,6 +275,8 @@ class _Actor:
             self.model = self.load(model, options, threads)
             self.task.prepare(self.model)
             loaded = True
+        except FileNotFoundError as error:  # which says all; Ray would print where it was raised, too
+            raise RuntimeError(f"node {self.host}: {error}") from None
         except Exception as error:
             raise RuntimeError(f"node {self.host}: {error}") from error
         finally:
@@ -342,16 +346,66 @@ def _version() -> str:
 # --- What the functions have in common ---
 
 
+def _absolute(path: str | os.PathLike[str]) -> str:
+    """A path for processes of other folders; a model of a hub as it is."""
+    text: str = os.fspath(path)
+    return text if text.startswith(_HUBS) else os.path.abspath(text)
+
+
+def _on_all_nodes(what: str, path: str) -> dict[str, str]:
+    """The path with what to do where a node does not have it; none for a model of a hub."""
+    return {} if path.startswith(_HUBS) else {path: f"the {what} must be at this path on all nodes, or be one of hf://"}
+
+
+def _lacking(paths: Sequence[str]) -> list[str]:
+    """Those that this node does not have."""
+    return [path for path in paths if not os.path.exists(path)]
+
+
 def _check_path(what: str, path: str) -> None:
-    """Raises FileNotFoundError for a path that this node has not."""
-    if not path.startswith("hf://") and not os.path.exists(path):
-        raise FileNotFoundError(f"there is no {path}; the {what} must be at this path on all nodes, or be one of hf://")
+    """Raises FileNotFoundError for a path that this node does not have."""
+    for one, remedy in _on_all_nodes(what, path).items():
+        if _lacking([one]):
+            raise FileNotFoundError(f"there is no {one}; {remedy}")
+
+
+def _room(node: Mapping[str, Any], resources: Mapping[str, float]) -> int | None:
+    """For how many actors or tasks a node has these resources; None: for any number."""
+    return min((int(node["Resources"].get(one, 0) / wanted + 1e-9) for one, wanted in resources.items()), default=None)
+
+
+def _not_on_all(ray: Any, what: str, resources: Mapping[str, float], paths: Mapping[str, str]) -> str | None:
+    """Which nodes do not have one of the paths; each comes with its remedy. Only nodes with room for an actor or task (`what`) are asked."""
+    from ray.exceptions import RayError  # type: ignore[import-not-found, import-untyped, unused-ignore]
+    from ray.util.scheduling_strategies import (  # type: ignore[import-not-found, import-untyped, unused-ignore]
+        NodeAffinitySchedulingStrategy,
+    )
+
+    if not paths:
+        return None
+    nodes = [node for node in ray.nodes() if node["Alive"] and _room(node, resources) != 0]
+    ask = ray.remote(_lacking)
+    asked = {ask.options(num_cpus=0, max_retries=0, scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False))
+             .remote(list(paths)): node["NodeManagerHostname"] for node in nodes}
+    # A node that does not answer, or has another version of Wick, is named by what begins there.
+    answered, _ = ray.wait(list(asked), num_returns=len(asked), timeout=30) if asked else ([], [])
+    without: dict[str, list[str]] = {}
+    for one in answered:
+        with contextlib.suppress(RayError):
+            for path in ray.get(one):
+                without.setdefault(path, []).append(asked[one])
+    for path, remedy in paths.items():
+        if hosts := without.get(path):
+            names = ", ".join(sorted(set(hosts))[:_NODES_SHOWN]) + (", …" if len(set(hosts)) > _NODES_SHOWN else "")
+            plural = "s" if len(set(hosts)) > 1 else ""
+            return f"there is no {path} on node{plural} {names} ({len(hosts)} of the {len(nodes)} with room for {what}); {remedy}"
+    return None
 
 
 def _missing(ray: Any, least: int, what: str, resources: Mapping[str, float]) -> str | None:
     """What the cluster does not have, for which Ray would wait without an end."""
     nodes = [node for node in ray.nodes() if node["Alive"]]
-    room = [min((int(node["Resources"].get(one, 0) / wanted + 1e-9) for one, wanted in resources.items()), default=least) for node in nodes]
+    room = [least if (one := _room(node, resources)) is None else one for node in nodes]
     if sum(room) >= least:
         return None
     have = "; ".join(f"{node['NodeManagerHostname']} has " + ", ".join(f"{node['Resources'].get(one, 0):g} {one}" for one in resources)
@@ -392,14 +446,15 @@ def _map(name: str, dataset: Dataset, model: str | os.PathLike[str], settings: M
     least, most = chosen["concurrency"]
     if chosen["check_resources"] and (missing := _missing(ray, least, "actor", resources)):
         raise ValueError(f"wick.ray.{name}: {missing}; check_resources=False is for clusters that add nodes on demand")
-    path = os.fspath(model)
+    path = _absolute(model)
+    if lacked := _not_on_all(ray, "an actor", resources, _on_all_nodes("model", path)):
+        raise FileNotFoundError(f"wick.ray.{name}: {lacked}")
     return dataset.map_batches(
         _Actor, batch_size=chosen["batch_size"], batch_format="pyarrow", num_cpus=chosen["num_cpus"], num_gpus=chosen["num_gpus"] or None,
         resources=dict(chosen["resources"] or {}) or None,
         compute=ray.data.ActorPoolStrategy(min_size=least, max_size=most, max_concurrent_calls_per_actor=_BATCHES_AT_ONCE,
                                            max_tasks_in_flight_per_actor=2 * _BATCHES_AT_ONCE, enable_true_multi_threading=True),
-        fn_constructor_kwargs={"task": name, "model": path if path.startswith("hf://") else os.path.abspath(path),
-                               "options": dict(chosen["load"] or {}), "settings": settings, "output": output,
+        fn_constructor_kwargs={"task": name, "model": path, "options": dict(chosen["load"] or {}), "settings": settings, "output": output,
                                "error_column": chosen["error_column"] if chosen["on_error"] == "column" else None,
                                # Without a GPU an actor computes on the CPUs that it has.
                                "threads": 0 if chosen["num_gpus"] else max(1, int(chosen["num_cpus"])), "version": _version(), "loads": _loads(ray),

@@ -2,9 +2,11 @@
 
 Everything runs in namespaces of its own: nothing listens on the machine's interfaces, and no process stays.
 """
+import contextlib
 import ctypes
 import functools
 import gc
+import json
 import os
 import pathlib
 import signal
@@ -81,6 +83,32 @@ class Cluster:
 
     def add(self, **options):
         return self.nodes.add_node(node_ip_address=ADDRESS, object_store_memory=self.store, **{"num_cpus": 1, **options})
+
+    @contextlib.contextmanager
+    def node_without(self, folder, name, **resources):
+        """A further node, with this host name, on which the folder is empty, until the block ends."""
+        import ray
+        # Mounts and host name are of its processes alone.
+        own = ["unshare", "--mount", "--uts", "sh", "-c", 'mount -t tmpfs none "$0" && hostname "$1" && shift && exec "$@"', folder, name]
+        start = [pathlib.Path(sys.executable).parent / "ray", "start", "--block", "--address", self.nodes.address, "--node-ip-address", ADDRESS,
+                 "--num-cpus", 1, "--object-store-memory", self.store, "--resources", json.dumps(resources)]
+        with open(self.folder / name, "w") as log:
+            process = subprocess.Popen([str(one) for one in (*own, *start)], stdout=log, stderr=log)
+
+        def is_there():
+            return any(node["Alive"] and node["NodeManagerHostname"] == name for node in ray.nodes())
+
+        try:
+            end = time.monotonic() + 120
+            while not is_there():
+                assert time.monotonic() < end and process.poll() is None, (self.folder / name).read_text()
+                time.sleep(0.1)
+            yield
+        finally:
+            process.terminate()
+            process.wait(60)
+            while is_there():
+                time.sleep(0.1)
 
 
 def raises(call, *parts):
