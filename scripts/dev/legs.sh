@@ -144,7 +144,8 @@ soak_models() {
 # https_server: the leg tls: a server with TLS, and clients that speak it.
 https_server() {
   build tls apps/wick || return 1
-  tests/programs/check_server build/tls/apps https_is_served_by_a_program_that_has_it_and_refused_by_others
+  tests/programs/check_server build/tls/apps https_is_served_by_a_program_that_has_it_and_refused_by_others &&
+    tests/programs/check_route build/tls/apps replicas_are_asked_over_tls
 }
 
 # A leg whose command is a program or another function: one test, or as many as its last line counts.

@@ -92,8 +92,8 @@ struct Answer {
 
 Answer answer_of(const ScriptedServer& server, const std::string& body = "{}", std::chrono::milliseconds limit = 20s) {
   Answer answer;
-  answer.status =
-      post_json_streamed(server.url(), "/v1/x", body, "secret", limit, [&](std::string_view piece) { answer.pieces.emplace_back(piece); });
+  answer.status = post_json_streamed(server.url(), "/v1/x", body, {.limit = limit, .api_key = "secret"},
+                                     [&](std::string_view piece) { answer.pieces.emplace_back(piece); });
   return answer;
 }
 
@@ -144,7 +144,7 @@ TEST(HttpClient, SilenceAndTricklesEndWithTheTime) {
 
 TEST(HttpClient, AnAnswerThatIsNoneIsAnErrorWithTheAddress) {
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"", "end of stream"},
+      {"", "end of stream; a server with TLS has a URL with https://"},
       {"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello", "partial message"},
       {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "bad chunk"},
       {"no HTTP\r\n\r\n", "bad version"},
@@ -162,7 +162,7 @@ TEST(HttpClient, WhereNobodyListensThatIsTheError) {
     const ScriptedServer gone({});
     url.port = gone.url().port;
   }
-  EXPECT_THAT(message_of([&] { (void)post_json(url, "/", "{}", 20s); }), HasSubstr("Connection refused"));
+  EXPECT_THAT(message_of([&] { (void)post_json(url, "/", "{}", {.limit = 20s}); }), HasSubstr("Connection refused"));
 }
 
 }  // namespace

@@ -239,6 +239,16 @@ TEST(RequestId, KeepsTheClientsWhereItIsPlain) {
   EXPECT_NE(random_uuid(), id);
 }
 
+TEST(HttpClient, ReadsUrlsOfHttpsInProgramsWithTls) {
+  if (has_tls()) {
+    EXPECT_EQ(parse_http_url("f", "https://h/").origin(), "https://h:443");
+    EXPECT_TRUE(parse_http_url("f", "https://[::1]:8443").is_secure);
+  } else {
+    EXPECT_THROW((void)parse_http_url("f", "https://h/"), Error);
+    EXPECT_THROW((void)make_tls_client(""), Error);
+  }
+}
+
 TEST(HttpClient, ReadsUrls) {
   const HttpUrl url = parse_http_url("--queen-url", "http://queen:8500/base/");
   EXPECT_EQ(url.host, "queen");
@@ -247,7 +257,7 @@ TEST(HttpClient, ReadsUrls) {
   EXPECT_EQ(parse_http_url("f", "http://[::1]:80").host, "::1");
   EXPECT_EQ(parse_http_url("f", "http://h").port, "80");
   for (const char* bad :
-       {"https://h", "h:80", "http://", "http://h:x", "http://h:1234567", "http://h\r\n:80", "http://h/\t", "http://h\x7F"}) {
+       {"ftp://h", "h:80", "http://", "http://h:x", "http://h:1234567", "http://h\r\n:80", "http://h/\t", "http://h\x7F"}) {
     EXPECT_THROW((void)parse_http_url("--queen-url", bad), Error) << bad;
   }
 }

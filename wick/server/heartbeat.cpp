@@ -30,6 +30,8 @@ Heartbeat::Heartbeat(HeartbeatOptions options, std::function<Json()> info, std::
   }
   if (options_.ready_callback)
     ready_callback_ = Target{.what = "--callback-url", .url = *options_.ready_callback, .path = "", .interval = options_.callback_interval};
+  const auto is_secure = [](const Target& target) { return target.url.is_secure; };
+  if (std::ranges::any_of(targets_, is_secure) || (ready_callback_ && is_secure(*ready_callback_))) tls_ = make_tls_client("");
   if (!targets_.empty() || ready_callback_) thread_ = std::thread([this] { run(); });
 }
 
@@ -100,14 +102,14 @@ void Heartbeat::call_back() {
 void Heartbeat::post(Target& target, const Json& body, std::chrono::milliseconds limit) {
   std::string problem;
   try {
-    const int answer = post_json(target.url, target.path, to_text(body), limit);
-    if (answer >= 400) problem = fmt::format("http://{}:{}: answered {}", target.url.host, target.url.port, answer);
+    const int answer = post_json(target.url, target.path, to_text(body), {.limit = limit, .tls = tls_.get()});
+    if (answer >= 400) problem = fmt::format("{}: answered {}", target.url.origin(), answer);
   } catch (const Error& error) {
     problem = error.what();
   }
   if (!problem.empty() && target.failures == 0) log_(fmt::format("{}: {}; trying on", target.what, problem));
   if (problem.empty() && target.failures > 0) {
-    log_(fmt::format("{}: http://{}:{} can be reached again", target.what, target.url.host, target.url.port));
+    log_(fmt::format("{}: {} can be reached again", target.what, target.url.origin()));
   }
   target.failures = problem.empty() ? 0 : target.failures + 1;
   target.due = Clock::now() + pause_after(target.interval, target.failures);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -66,6 +67,7 @@ class Heartbeat {
   std::condition_variable changed_;
   bool wanted_ = true, ends_ = false;
   std::string last_status_;
+  std::shared_ptr<TlsClient> tls_;  // where a target has it
   // The thread's.
   std::vector<Target> targets_;
   std::optional<Target> ready_callback_;  // until it has been called

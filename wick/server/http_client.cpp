@@ -1,14 +1,16 @@
 #include "wick/server/http_client.h"
 
+#include <sys/socket.h>
 #include <algorithm>
 #include <array>
-#include <boost/asio/basic_stream_socket.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/buffer_body.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <limits>
+#include <memory>
 
 #include "wick/base/fail.h"
 #include "wick/server/feed_parser.h"
@@ -25,25 +27,31 @@ using boost::system::error_code;
 // One request, step by step, each of which ends with an error when the time is over.
 class Post {
  public:
-  Post(const HttpUrl& url, std::chrono::milliseconds limit)
-      : url_(url), deadline_(std::chrono::steady_clock::now() + limit), socket_(context_) {
+  Post(const HttpUrl& url, const PostOptions& options)
+      : url_(url), options_(options), deadline_(std::chrono::steady_clock::now() + options.limit), socket_(context_) {
     parser_.body_limit(std::numeric_limits<uint64_t>::max());
   }
 
-  int run(const std::string& path, const std::string& body, const std::string& api_key,
-          const std::function<void(std::string_view)>& on_piece) {
+  int run(const std::string& path, const std::string& body, const std::function<void(std::string_view)>& on_piece) {
     connect();
-    send(request(path, body, api_key));
+    if (!error_ && url_.is_secure) encrypt();
+    send(request(path, body));
     while (!error_ && !parser_.is_done()) read_piece(on_piece);
-    if (error_) {
-      const bool is_late = error_ == asio::error::timed_out;
-      fail(ErrorCode::io, "http://{}:{}: {}", url_.host, url_.port, is_late ? std::string("no answer in time") : error_.message());
-    }
+    // What ends with the connection may have been cut off.
+    if (!error_ && parser_.need_eof() && failure_ && !failure_->text().empty()) error_ = http::error::partial_message;
+    if (error_) fail(ErrorCode::io, "{}: {}", url_.origin(), problem());
     return static_cast<int>(parser_.get().result_int());
   }
 
  private:
-  using Socket = asio::basic_stream_socket<asio::ip::tcp, asio::io_context::executor_type>;
+  using Socket = asio::generic::stream_protocol::socket::rebind_executor<asio::io_context::executor_type>::other;
+
+  [[nodiscard]] std::string problem() const {
+    if (error_ == asio::error::timed_out) return "no answer in time";
+    if (failure_ && !failure_->text().empty()) return failure_->text();
+    const char* const hint = error_ == http::error::end_of_stream && !url_.is_secure ? "; a server with TLS has a URL with https://" : "";
+    return error_.message() + hint;
+  }
 
   // What takes the end of an operation: its error, and how many bytes it moved.
   auto end() {
@@ -76,13 +84,26 @@ class Post {
     }
   }
 
-  [[nodiscard]] std::string request(const std::string& path, const std::string& body, const std::string& api_key) const {
+  // Puts the local socket in place of the connection.
+  void encrypt() {
+    failure_ = std::make_shared<TlsFailure>();
+    const int connection = socket_.release(error_);
+    if (error_) return;
+    const int local = options_.tls->connect(connection, url_.host, deadline_, failure_);
+    if (local < 0) {
+      error_ = asio::error::no_descriptors;
+    } else {
+      socket_.assign(asio::generic::stream_protocol(AF_UNIX, SOCK_STREAM), local, error_);
+    }
+  }
+
+  [[nodiscard]] std::string request(const std::string& path, const std::string& body) const {
     const std::string target = url_.path + path;
     std::string text = fmt::format("POST {} HTTP/1.1\r\n", target.empty() ? "/" : target);
-    append_field(text, "Host", url_.port == "80" ? url_.host : url_.host + ":" + url_.port);
+    append_field(text, "Host", url_.port == (url_.is_secure ? "443" : "80") ? url_.host : url_.host + ":" + url_.port);
     append_field(text, "Content-Type", "application/json");
     append_field(text, "Connection", "close");
-    if (!api_key.empty()) append_field(text, "Authorization", "Bearer " + api_key);
+    if (!options_.api_key.empty()) append_field(text, "Authorization", "Bearer " + options_.api_key);
     append_field(text, "Content-Length", std::to_string(body.size()));
     return text + "\r\n" + body;
   }
@@ -111,12 +132,14 @@ class Post {
   }
 
   const HttpUrl& url_;
+  const PostOptions& options_;
   std::chrono::steady_clock::time_point deadline_;
   asio::io_context context_;
   Socket socket_;
   beast::flat_buffer buffer_{size_t{64} << 10U};
   std::array<char, 8192> piece_{};
   http::response_parser<http::buffer_body> parser_;
+  std::shared_ptr<TlsFailure> failure_;  // of https
   error_code error_;
   size_t bytes_ = 0;
 };
@@ -127,13 +150,20 @@ std::string HttpUrl::host_and_port() const {
   return host.find(':') == std::string::npos ? fmt::format("{}:{}", host, port) : fmt::format("[{}]:{}", host, port);
 }
 
+std::string HttpUrl::origin() const { return (is_secure ? "https://" : "http://") + host_and_port(); }
+
 HttpUrl parse_http_url(const std::string& flag, const std::string& url) {
-  constexpr std::string_view kScheme = "http://";
-  if (!url.starts_with(kScheme)) {
-    fail(ErrorCode::invalid_argument, "{} {}: must begin with http://; what speaks https goes through a proxy", flag, url);
+  const bool is_secure = url.starts_with("https://");
+  if (!is_secure && !url.starts_with("http://")) {
+    fail(ErrorCode::invalid_argument, "{} {}: must begin with http:// or https://", flag, url);
   }
-  std::string rest = url.substr(kScheme.size());
-  HttpUrl result{.host = {}, .port = "80", .path = {}};
+  if (is_secure && !has_tls()) {
+    fail(ErrorCode::unsupported,
+         "{} {}: this program was built without TLS; build it with -DWICK_TLS=ON, or reach the server through a proxy at http://", flag,
+         url);
+  }
+  std::string rest = url.substr(url.find("://") + 3);
+  HttpUrl result{.host = {}, .port = is_secure ? "443" : "80", .path = {}, .is_secure = is_secure};
   if (const size_t slash = rest.find('/'); slash != std::string::npos) {
     result.path = rest.substr(slash);
     rest.resize(slash);
@@ -154,13 +184,13 @@ HttpUrl parse_http_url(const std::string& flag, const std::string& url) {
   return result;
 }
 
-int post_json(const HttpUrl& url, const std::string& path, const std::string& body, std::chrono::milliseconds limit) {
-  return Post(url, limit).run(path, body, "", {});
+int post_json(const HttpUrl& url, const std::string& path, const std::string& body, const PostOptions& options) {
+  return Post(url, options).run(path, body, {});
 }
 
-int post_json_streamed(const HttpUrl& url, const std::string& path, const std::string& body, const std::string& api_key,
-                       std::chrono::milliseconds limit, const std::function<void(std::string_view)>& on_piece) {
-  return Post(url, limit).run(path, body, api_key, on_piece);
+int post_json_streamed(const HttpUrl& url, const std::string& path, const std::string& body, const PostOptions& options,
+                       const std::function<void(std::string_view)>& on_piece) {
+  return Post(url, options).run(path, body, on_piece);
 }
 
 }  // namespace wick::server

@@ -9,4 +9,11 @@ std::unique_ptr<Tls> make_tls(const std::string&, const std::string&) {
        "out");
 }
 
+bool has_tls() noexcept { return false; }
+
+std::shared_ptr<TlsClient> make_tls_client(const std::string& authorities) {
+  fail(ErrorCode::unsupported, "--ca {}: this program was built without TLS; build it with -DWICK_TLS=ON, or leave the flag out",
+       authorities);
+}
+
 }  // namespace wick::server

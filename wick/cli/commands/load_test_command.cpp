@@ -55,6 +55,7 @@ void load_test_command(Console& console, const Arguments& arguments) {
   flags.add_integer("--seed", "of arrival times and of sampling (1)", load.seed, 0);
   flags.add_text("--model", "NAME", "the model that requests name (none)", load.model);
   flags.add_text("--api-key", "KEY", "the key to send (none)", load.api_key);
+  flags.add_text("--ca", "FILE", "certificates in PEM that are trusted in place of the system's, for https://", load.authorities).path();
   flags.add_integer("--timeout", "seconds that a request may take (600)", limit, 1, 86400);
   add_json(flags, json);
   flags.examples({"wick load-test --url http://127.0.0.1:8080 --requests 200 --concurrency 32",

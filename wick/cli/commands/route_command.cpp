@@ -23,13 +23,18 @@ struct ReplicaFlags {
 };
 
 void add_replica_flags(Flags& flags, ReplicaFlags& given, server::RouteOptions& options) {
-  flags.add_values("--replica", "URL", "a server that answers requests: http://HOST:PORT, or unix:PATH; repeatable", given.replicas);
+  flags.add_values("--replica", "URL", "a server that answers requests: http://HOST:PORT, https://HOST:PORT, or unix:PATH; repeatable",
+                   given.replicas);
   flags.add_text("--replicas", "FILE", "further ones from a JSON file, which is read again when it changes", given.file).path();
   flags.add_text("--serve", "URL", "further ones that an application of Ray Serve lists, whose models are routed: http://HOST:PORT",
                  given.application);
   flags.add_text("--replica-key", "KEY",
                  "the API key that is sent to the servers (none: that of the client, unless the router has keys of its own)",
                  options.replica_key);
+  flags
+      .add_text("--ca", "FILE", "certificates in PEM that are trusted in place of the system's, for https:// of the servers",
+                options.authorities)
+      .path();
   flags.add_integer(
       "--balance-bound",
       "send a prompt to the server that knows its beginning while that has at most N requests more than the least busy one (8)",

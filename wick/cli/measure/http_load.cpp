@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cmath>
 #include <ctime>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <random>
@@ -86,7 +87,9 @@ class EventReader {
 
 class HttpLoadRun {
  public:
-  explicit HttpLoadRun(const HttpLoad& load) : load_(load) {}
+  explicit HttpLoadRun(const HttpLoad& load) : load_(load) {
+    if (load_.url.is_secure || !load_.authorities.empty()) tls_ = server::make_tls_client(load_.authorities);
+  }
 
   HttpLoadResult run() {
     plan_arrivals();
@@ -148,7 +151,8 @@ class HttpLoadRun {
     std::string failure;
     try {
       const int status = server::post_json_streamed(load_.url, load_.is_chat ? "/v1/chat/completions" : "/v1/completions", body_of(index),
-                                                    load_.api_key, load_.limit, [&](std::string_view piece) { reader.push(piece); });
+                                                    {.limit = load_.limit, .api_key = load_.api_key, .tls = tls_.get()},
+                                                    [&](std::string_view piece) { reader.push(piece); });
       if (status != 200) failure = fmt::format("status {}{}", status, message_of(reader.rest()));
     } catch (const Error& error) {
       failure = error.what();
@@ -176,6 +180,7 @@ class HttpLoadRun {
   }
 
   const HttpLoad& load_;
+  std::shared_ptr<server::TlsClient> tls_;  // for https
   std::vector<double> arrivals_;
   Clock::time_point start_;
   std::atomic<int64_t> next_{0};

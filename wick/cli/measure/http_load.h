@@ -17,6 +17,7 @@ namespace wick {
 struct HttpLoad {
   server::HttpUrl url = {};
   std::string api_key = {};
+  std::string authorities = {};           // a file of certificates to trust in place of the system's, for https
   std::string model = {};                 // what requests name; empty: none
   bool is_chat = false;                   // chat completions; else completions
   std::vector<std::string> prompts = {};  // used round-robin

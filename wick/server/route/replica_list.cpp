@@ -25,7 +25,7 @@ constexpr uint64_t kMaxReplicaFile = uint64_t{16} << 20U;
 
 std::string address_of(const ReplicaAddress& replica) {
   if (!replica.unix_socket.empty()) return fmt::format("{}{}", kUnixScheme, replica.unix_socket);
-  return fmt::format("http://{}{}", replica.url.host_and_port(), replica.url.path);
+  return replica.url.origin() + replica.url.path;
 }
 
 ReplicaAddress parse_socket(const std::string& place, std::string path) {

@@ -19,12 +19,13 @@ struct ReplicaAddress {
 
   friend bool operator==(const ReplicaAddress& left, const ReplicaAddress& right) {
     return left.name == right.name && left.unix_socket == right.unix_socket && left.url.host == right.url.host &&
-           left.url.port == right.url.port && left.url.path == right.url.path && left.key == right.key && left.model == right.model;
+           left.url.port == right.url.port && left.url.path == right.url.path && left.url.is_secure == right.url.is_secure &&
+           left.key == right.key && left.model == right.model;
   }
 };
 
-// "http://host:port", "unix:/run/worker.sock", or the socket's path alone. `place` is what an error begins with: "--replica".
-// Errors: invalid_argument for anything else, and for a URL with a user or a password, which is not repeated.
+// "http://host:port", "https://host:port", "unix:/run/worker.sock", or the socket's path alone. `place` is what an error begins with:
+// "--replica". Errors: invalid_argument for anything else, and for a URL with a user or a password, which is not repeated.
 [[nodiscard]] ReplicaAddress parse_replica(const std::string& place, const std::string& text);
 
 // {"replicas": ["http://10.0.0.1:8080", {"url": "unix:/run/b.sock", "name": "b", "key": "…", "model": "m"}]}; `place` as above:

@@ -228,9 +228,10 @@ void ReplicaPoller::get(const ReplicaAddress& to, const std::string& path,
 
 void ReplicaPoller::ask(Poll poll, const std::string& path, std::function<void(Poll, int status, std::string body)> then) {
   const ReplicaAddress to = poll.address;
-  get(to, path, [this, poll = std::move(poll), then = std::move(then)](const std::string& error, int status, std::string body) {
+  get(to, path, [this, to, poll = std::move(poll), then = std::move(then)](const std::string& error, int status, std::string body) {
     if (!error.empty()) {
-      take_failure(poll, error, error == kLate);
+      const bool may_have_tls = error == kUpstreamEnded && !to.url.is_secure && to.unix_socket.empty();
+      take_failure(poll, may_have_tls ? error + "; a server with TLS has a URL with https://" : error, error == kLate);
     } else {
       then(poll, status, std::move(body));
     }

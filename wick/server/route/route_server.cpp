@@ -49,7 +49,7 @@ class RouteServer {
         router_(access_, BrowserAccess(browser_options(options.serve))),
         routed_{.key = {.key = options.replica_key, .hides_client_key = access_.needs_key()}, .retries = options.retries},
         replicas_(options.balance_bound, options.serve.version, [this](auto level, const Json& details) { tell(level, details); }),
-        client_(options.serve.http.threads),
+        client_(options.serve.http.threads, has_tls() || !options.authorities.empty() ? make_tls_client(options.authorities) : nullptr),
         poller_({.fixed = options.replicas,
                  .file = options.replica_file,
                  .application = options.application,

@@ -20,6 +20,7 @@ struct RouteOptions {
   std::filesystem::path replica_file = {};                   // further ones; empty: none
   std::optional<ReplicaAddress> application = std::nullopt;  // of Ray Serve, which lists further ones
   std::string replica_key = {};  // empty: the clients' keys go to the replicas, unless the router has keys of its own
+  std::string authorities = {};  // a file of certificates to trust in place of the system's, for replicas with https
   int64_t balance_bound = 8;
   int64_t requests = 1024;  // in flight; further ones get status 429
   int64_t retries = 2;

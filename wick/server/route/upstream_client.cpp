@@ -1,5 +1,6 @@
 #include "wick/server/route/upstream_client.h"
 
+#include <sys/socket.h>
 #include <algorithm>
 #include <array>
 #include <boost/asio/awaitable.hpp>
@@ -58,7 +59,7 @@ class Call;
 }  // namespace
 
 struct UpstreamState {
-  explicit UpstreamState(int count);
+  UpstreamState(int count, std::shared_ptr<TlsClient> secure);
 
   void run();
   void add(Call& call);
@@ -66,6 +67,7 @@ struct UpstreamState {
   // Cancels all calls, and waits for their ends.
   void cancel_all();
 
+  std::shared_ptr<TlsClient> tls;
   asio::io_context context;
   asio::executor_work_guard<asio::io_context::executor_type> work;
   std::mutex mutex;
@@ -139,6 +141,7 @@ class Call final : public UpstreamCall, public std::enable_shared_from_this<Call
     const Running running(*this);
     error_code error;
     if (!is_closed_) {
+      connect_end_ = std::chrono::steady_clock::now() + request_.limit.value_or(request_.connect_limit);
       const char* const no_answer = "no answer in time";
       set_deadline(request_.limit.value_or(request_.connect_limit), request_.limit ? no_answer : "no connection in time");
       co_await connect(error);
@@ -156,7 +159,8 @@ class Call final : public UpstreamCall, public std::enable_shared_from_this<Call
     socket_.close(ignored);
     if (!is_silent_ && events_.end) {
       std::string text = is_closed_ && !reason_.empty() ? reason_ : error ? error.message() : is_closed_ ? "closed" : "";
-      if (error == http::error::end_of_stream || error == http::error::partial_message) text = "the connection ended before the response";
+      if (error == http::error::end_of_stream || error == http::error::partial_message) text = kUpstreamEnded;
+      if (error && !is_closed_ && failure_ && !failure_->text().empty()) text = failure_->text();
       is_silent_ = true;
       events_.end(text);
     }
@@ -182,7 +186,21 @@ class Call final : public UpstreamCall, public std::enable_shared_from_this<Call
       co_await socket_.async_connect(endpoint, upstream_into(error));
       if (error) continue;
       socket_.set_option(asio::ip::tcp::no_delay(true), ignored);  // nothing on a Unix socket
+      if (request_.to.url.is_secure) encrypt(error);
       co_return;
+    }
+  }
+
+  // Puts the local socket in place of the connection. The request is written there, and waits for the handshake.
+  void encrypt(error_code& error) {
+    failure_ = std::make_shared<TlsFailure>();
+    const int connection = socket_.release(error);
+    if (error) return;
+    const int local = state_.tls->connect(connection, request_.to.url.host, connect_end_, failure_);
+    if (local < 0) {
+      error = asio::error::no_descriptors;
+    } else {
+      socket_.assign(asio::generic::stream_protocol(AF_UNIX, SOCK_STREAM), local, error);
     }
   }
 
@@ -227,6 +245,8 @@ class Call final : public UpstreamCall, public std::enable_shared_from_this<Call
       buffer_.commit(co_await socket_.async_read_some(buffer_.prepare(room_in(buffer_)), upstream_into(error)));
       take_end(parser, error);
     }
+    // What ends with the connection may have been cut off.
+    if (!error && parser.need_eof() && failure_ && !failure_->text().empty()) error = http::error::partial_message;
     co_return !error && parser.get().result_int() < 200;
   }
 
@@ -249,6 +269,8 @@ class Call final : public UpstreamCall, public std::enable_shared_from_this<Call
   UpstreamSocket socket_;
   UpstreamResolver resolver_;
   UpstreamTimer deadline_;
+  std::chrono::steady_clock::time_point connect_end_ = {};
+  std::shared_ptr<TlsFailure> failure_;  // of https
   uint64_t deadline_turn_ = 0;
   UpstreamRequest request_;
   UpstreamEvents events_;
@@ -260,7 +282,8 @@ class Call final : public UpstreamCall, public std::enable_shared_from_this<Call
 
 }  // namespace
 
-UpstreamState::UpstreamState(int count) : context(count), work(context.get_executor()) {
+UpstreamState::UpstreamState(int count, std::shared_ptr<TlsClient> secure)
+    : tls(std::move(secure)), context(count), work(context.get_executor()) {
   for (int i = 0; i < std::max(count, 1); ++i) threads.emplace_back([this] { run(); });
 }
 
@@ -293,7 +316,8 @@ void UpstreamState::cancel_all() {
   changed.wait(lock, [this] { return calls.empty(); });
 }
 
-UpstreamClient::UpstreamClient(int threads) : state_(std::make_unique<UpstreamState>(threads)) {}
+UpstreamClient::UpstreamClient(int threads, std::shared_ptr<TlsClient> tls)
+    : state_(std::make_unique<UpstreamState>(threads, std::move(tls))) {}
 UpstreamClient::~UpstreamClient() { stop(); }
 
 void UpstreamClient::stop() {

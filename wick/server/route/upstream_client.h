@@ -1,5 +1,5 @@
-// An UpstreamClient sends requests to replicas, many at once, and tells what comes back as it comes. HTTP/1.1 over TCP or a Unix socket, a
-// connection for each request: who closes it cancels the request.
+// An UpstreamClient sends requests to replicas, many at once, and tells what comes back as it comes. HTTP/1.1 over TCP, TLS or a Unix
+// socket, a connection for each request: who closes it cancels the request.
 #pragma once
 
 #include <chrono>
@@ -11,14 +11,17 @@
 
 #include "wick/server/http_message.h"
 #include "wick/server/route/replica_list.h"
+#include "wick/server/tls.h"
 
 namespace wick::server {
+
+inline constexpr std::string_view kUpstreamEnded = "the connection ended before the response";
 
 struct UpstreamRequest {
   ReplicaAddress to = {};
   std::string head = {};                                          // the request line and the fields, with the empty line
   std::shared_ptr<const std::string> body = {};                   // none: empty
-  std::chrono::milliseconds connect_limit{5'000};                 // until the connection is there
+  std::chrono::milliseconds connect_limit{5'000};                 // until the connection is there, and until it has TLS
   std::optional<std::chrono::milliseconds> limit = std::nullopt;  // of all
 };
 
@@ -54,7 +57,8 @@ struct UpstreamState;
 
 class UpstreamClient {
  public:
-  explicit UpstreamClient(int threads);
+  // `tls`: for replicas with https.
+  UpstreamClient(int threads, std::shared_ptr<TlsClient> tls);
   ~UpstreamClient();
   UpstreamClient(const UpstreamClient&) = delete;
   UpstreamClient& operator=(const UpstreamClient&) = delete;
