@@ -360,6 +360,12 @@ TEST_F(Commands, TheCacheMayHoldOtherTypes) {
   EXPECT_NEAR(perplexity("bf16")["nll"].get<double>(), perplexity("f32")["nll"].get<double>(), 1e-2);
   EXPECT_THAT(wick({"run", "--model", model, "--prompt", "x", "--kv-type", "q8_0"}).err,
               HasSubstr("head_dim 16 is not a multiple of the block of 32; take --kv-type f16"));
+  const std::string latent = (folder / "latent.gguf").string();
+  ASSERT_EQ(wick({"synth", "--arch", "deepseek-v2-lite", "--shape", "1,64,64,4,4,300", "--out", latent}).code, 0);
+  const Ended refused = wick({"run", "--model", latent, "--prompt", "x", "--kv-type", "q8_0"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("latent attention are parts of its keys, which are not stored so; take --kv-type f16"));
+  EXPECT_EQ(wick({"run", "--model", latent, "--prompt", "x", "--max-tokens", "1", "--kv-type", "bf16"}).code, 0);
   EXPECT_THAT(wick({"run", "--model", model, "--prompt", "x", "--kv-type", "q4_0"}).err,
               HasSubstr("--kv-type 'q4_0': it must be f32, f16, bf16 or q8_0"));
 }

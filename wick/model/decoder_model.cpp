@@ -248,7 +248,7 @@ void DecoderModel::make_layout(const LoadOptions& options) {
         }
         const std::optional<KvLayer> cached = cached_layer(part, dtype);
         if (!cached) continue;
-        KvPool::check_dtype(dtype, cached->key_dim);
+        KvPool::check_dtype(*cached);
         const auto* attention = std::get_if<AttentionSpec>(&part.mixer);
         const auto* latent = std::get_if<LatentAttentionSpec>(&part.mixer);
         some_without_rope_ |= (attention != nullptr && attention->rope < 0) || (latent != nullptr && !latent->rotates);

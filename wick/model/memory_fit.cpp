@@ -125,9 +125,12 @@ void fail_cache_too_large(const KvLayout& layout, const KvPoolOptions& options, 
   const int64_t whole = std::min(options.context, positions) / options.block_size * options.block_size;
   Remedies remedies;
   if (whole > 0) remedies.push_back({fmt::format("{} positions fit ({{}})", whole), Setting::context, std::to_string(whole)});
-  const bool is_wide =
-      std::any_of(layout.layers.begin(), layout.layers.end(), [](const KvLayer& layer) { return layer.dtype != DType::q8_0; });
-  if (is_wide) remedies.push_back({"{} takes about half of it", Setting::kv_dtype, "q8_0"});
+  const auto takes_less = [](const KvLayer& layer) {
+    const int64_t block = info(DType::q8_0).block_elements;
+    return layer.dtype != DType::q8_0 && layer.value_dim > 0 && layer.key_dim % block == 0 && layer.value_dim % block == 0;
+  };
+  const bool is_smaller = !layout.layers.empty() && std::all_of(layout.layers.begin(), layout.layers.end(), takes_less);
+  if (is_smaller) remedies.push_back({"{} takes about half of it", Setting::kv_dtype, "q8_0"});
   remedies.push_back({"a smaller {} leaves more memory", Setting::gpu_layers});
   fail_with(std::move(remedies), ErrorCode::out_of_memory, "out of memory: {} of KV cache ({} positions of a text take {}) are for {}",
             text_of(static_cast<uint64_t>(std::max<int64_t>(0, options.bytes))), options.context, text_of(static_cast<uint64_t>(one)),

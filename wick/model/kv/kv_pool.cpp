@@ -88,8 +88,7 @@ void check_sizes(const KvLayout& layout, const KvPoolOptions& options) {
       fail(ErrorCode::invalid_argument, "KvPool: a layer of {} heads, keys of {}, values of {} and a window of {}: out of range",
            layer.kv_heads, layer.key_dim, layer.value_dim, layer.retention.size);
     }
-    KvPool::check_dtype(layer.dtype, layer.key_dim);
-    KvPool::check_dtype(layer.dtype, layer.value_dim);
+    KvPool::check_dtype(layer);
   }
   for (const int64_t numbers : layout.states) {
     if (!in_range(numbers)) fail(ErrorCode::invalid_argument, "KvPool: a state of {} numbers: out of range", numbers);
@@ -105,14 +104,23 @@ void keep_pages_small(const Tensor& cache) {
 
 }  // namespace
 
-void KvPool::check_dtype(DType dtype, int64_t head_dim) {
-  if (!is_cache_dtype(dtype)) {
-    fail(ErrorCode::unsupported, "key/value cache of {}: it can be f32, f16, bf16 or q8_0", to_string(dtype));
+void KvPool::check_dtype(const KvLayer& layer) {
+  if (!is_cache_dtype(layer.dtype)) {
+    fail(ErrorCode::unsupported, "key/value cache of {}: it can be f32, f16, bf16 or q8_0", to_string(layer.dtype));
   }
-  const int64_t block = info(dtype).block_elements;
-  if (head_dim % block == 0) return;
-  fail_with({{"take {}", Setting::kv_dtype, "f16"}}, ErrorCode::unsupported,
-            "key/value cache of {}: the model's head_dim {} is not a multiple of the block of {}", to_string(dtype), head_dim, block);
+  if (!is_quantized(layer.dtype)) return;
+  if (layer.value_dim == 0) {
+    fail_with({{"take {}", Setting::kv_dtype, "f16"}}, ErrorCode::unsupported,
+              "key/value cache of {}: the values of the model's latent attention are parts of its keys, which are not stored so",
+              to_string(layer.dtype));
+  }
+  const int64_t block = info(layer.dtype).block_elements;
+  for (const int64_t head_dim : {layer.key_dim, layer.value_dim}) {
+    if (head_dim % block == 0) continue;
+    fail_with({{"take {}", Setting::kv_dtype, "f16"}}, ErrorCode::unsupported,
+              "key/value cache of {}: the model's head_dim {} is not a multiple of the block of {}", to_string(layer.dtype), head_dim,
+              block);
+  }
 }
 
 int64_t KvPool::bytes_for(const KvLayout& layout, const KvPoolOptions& options, int64_t sequences) {

@@ -49,8 +49,8 @@ class KvPool {
   KvPool(const KvPool&) = delete;
   KvPool& operator=(const KvPool&) = delete;
 
-  // Errors: unsupported, naming dtype and head_dim and what to take instead, where rows of head_dim cannot be stored so.
-  static void check_dtype(DType dtype, int64_t head_dim);
+  // Errors: unsupported, naming the dtype, what of the layer it cannot store and what to take instead.
+  static void check_dtype(const KvLayer& layer);
   // The budget for `sequences` of `options.context` positions each, and for the states of options.sequences if those are more.
   [[nodiscard]] static int64_t bytes_for(const KvLayout& layout, const KvPoolOptions& options, int64_t sequences);
 
