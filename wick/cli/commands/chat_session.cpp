@@ -19,6 +19,7 @@
 #include "wick/cli/text_input.h"
 #include "wick/engine/chat.h"
 #include "wick/engine/engine_metrics.h"
+#include "wick/engine/prompt.h"
 #include "wick/text/chat/chat_template.h"
 
 namespace wick {
@@ -456,6 +457,7 @@ std::optional<std::string> first_message(const Console& console, const GenerateO
   while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
   if (text.empty())
     fail(ErrorCode::invalid_argument, "the message is empty; give --prompt TEXT or --file FILE, or write it to standard input");
+  check_prompt(text, "message");
   return text;
 }
 
@@ -518,6 +520,7 @@ void add_chat_flags(Flags& flags, ChatCommandOptions& options, Console& console)
 void chat(Console& console, const ChatCommandOptions& options, const std::function<ModelDevice()>& open_device) {
   const GenerateOptions& generate = options.generate;
   const std::optional<std::string> message = first_message(console, generate);
+  check_prompt(options.system, "--system");
   if (generate.json && !message) fail(ErrorCode::invalid_argument, "--json: answers one message; give --prompt, --file, or standard input");
   const std::filesystem::path path = resolve_model(console, generate.model);
   lock_memory_if(generate.mlock);
