@@ -1,6 +1,7 @@
 // An OpCall is one op with its parameters and operands, as the library hands it to a backend.
 #pragma once
 
+#include <cstdint>
 #include <span>
 
 #include "wick/device/buffer.h"
@@ -14,12 +15,14 @@ class PreparedWeight;
 class Runtime;
 
 // One operand of a call. The layout's offset is in elements of dtype from the buffer's start. `prepared` is what the device made of the
-// storage's bytes (prepared_weight.h), nullptr if nothing; the buffer has them all the same.
+// storage's bytes (prepared_weight.h), nullptr if nothing; the buffer has them all the same. `host_ids` are all elements of the buffer, if
+// the host knows them (Storage::host_ids).
 struct Operand {
   Buffer* buffer = nullptr;
   DType dtype = DType::f32;
   const Layout* layout = nullptr;
   const PreparedWeight* prepared = nullptr;
+  std::span<const int32_t> host_ids = {};
 };
 
 struct OpCall {

@@ -17,6 +17,7 @@ int64_t power_of_two(int64_t least) { return static_cast<int64_t>(std::bit_ceil(
 void upload(std::span<const int32_t> numbers, const Tensor& target) {
   const std::span<const std::byte> bytes = std::as_bytes(numbers);
   target.device().runtime().queue().upload(bytes.data(), target.storage()->buffer(), 0, bytes.size());
+  target.storage()->bump_version();
 }
 
 }  // namespace

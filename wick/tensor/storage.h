@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "wick/device/buffer.h"
 #include "wick/device/device.h"
@@ -37,15 +38,22 @@ class Storage {
   [[nodiscard]] const std::shared_ptr<Buffer>& shared_buffer() const noexcept { return buffer_; }
   // How often the elements were written to: a tape that has saved a tensor sees by it whether they are still the same.
   [[nodiscard]] uint64_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
-  // Also drops the prepared form of the old elements.
+  // Also drops what is known of the old elements: their prepared form, and the host's copy.
   void bump_version() const noexcept {
     version_.store(version() + 1, std::memory_order_relaxed);
     if (prepared_ != nullptr) prepared_.reset();
+    if (!host_ids_.empty()) host_ids_ = {};
   }
   // The device's prepared form of a weight (device/prepared_weight.h); nullptr: none.
   [[nodiscard]] const PreparedWeight* prepared() const noexcept { return prepared_.get(); }
   // Not while another thread uses the storage.
   void set_prepared(std::shared_ptr<const PreparedWeight> prepared) const noexcept { prepared_ = std::move(prepared); }
+
+  // All elements, if they are few i32 numbers that came from the host to a device with kernels and were not written to since: ids among
+  // them are checked without a wait for the device. Else empty.
+  [[nodiscard]] std::span<const int32_t> host_ids() const noexcept { return host_ids_; }
+  // Not while another thread uses the storage.
+  void set_host_ids(std::vector<int32_t> ids) const noexcept { host_ids_ = std::move(ids); }
 
   // The functions of a storage alone, each operand with the layout to see it through: the op of that name in Tensor, without its tape.
   // Results are row-major. Defined in storage_methods.cpp.
@@ -109,6 +117,7 @@ class Storage {
   DType dtype_;
   std::shared_ptr<Buffer> buffer_;
   mutable std::atomic<uint64_t> version_{0};
+  mutable std::vector<int32_t> host_ids_;
   mutable std::shared_ptr<const PreparedWeight> prepared_;  // goes before the bytes that it was made of
 };
 

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <typeinfo>
+#include <utility>
+#include <vector>
 
 #include "wick/base/block_cache.h"
 #include "wick/base/fail.h"
@@ -12,6 +15,7 @@
 #include "wick/tensor/assigned.h"
 #include "wick/tensor/ops/copy.h"
 #include "wick/tensor/ops/fill.h"
+#include "wick/tensor/storage.h"
 #include "wick/tensor/tape.h"
 
 namespace wick {
@@ -133,9 +137,18 @@ void Tensor::check_elements(std::string_view function, size_t given, const Shape
 
 namespace {
 
+// Of so many i32 numbers the host keeps a copy.
+constexpr int64_t kMostHostIds = 64 * 1024;
+
 Tensor uploaded(std::string_view function, std::span<const std::byte> bytes, const Shape& shape, DType dtype, const Device& device) {
   Tensor result = make_result(function, shape, dtype, device);
-  device.runtime().queue().upload(bytes.data(), result.storage()->buffer(), 0, bytes.size());
+  const Storage& storage = *result.storage();
+  device.runtime().queue().upload(bytes.data(), storage.buffer(), 0, bytes.size());
+  if (dtype == DType::i32 && !device.is_cpu() && shape.elements() <= kMostHostIds) {
+    std::vector<int32_t> ids(static_cast<size_t>(shape.elements()));
+    std::copy(bytes.begin(), bytes.end(), std::as_writable_bytes(std::span(ids)).begin());
+    storage.set_host_ids(std::move(ids));
+  }
   return result;
 }
 

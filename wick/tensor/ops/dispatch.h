@@ -14,7 +14,7 @@ namespace wick {
 // The tensor as an op's call names it; it must stay where it is.
 [[nodiscard]] inline Operand operand_of(const Tensor& tensor) {
   const Storage& storage = *tensor.storage();
-  return {&storage.buffer(), tensor.dtype(), &tensor.layout(), storage.prepared()};
+  return {&storage.buffer(), tensor.dtype(), &tensor.layout(), storage.prepared(), storage.host_ids()};
 }
 
 // The capability for that dtype that a device does not have: "the device has no f64 arithmetic"; empty if none.

@@ -1,6 +1,8 @@
 #include "wick/tensor/ops/launchers/ids.h"
 
+#include <algorithm>
 #include <limits>
+#include <span>
 
 #include "wick/base/fail.h"
 #include "wick/kernels/indexing.h"
@@ -17,6 +19,13 @@ void fail_for(const OpCall& call, const Operand& ids, int dim, int64_t extent) {
 }
 
 }  // namespace
+
+bool host_has_checked(const OpCall& call, const Operand& ids, int64_t extent) {
+  if (ids.host_ids.empty() || !ids.layout->is_contiguous() || call.runtime->is_recording()) return false;
+  const std::span<const int32_t> own =
+      ids.host_ids.subspan(static_cast<size_t>(ids.layout->offset()), static_cast<size_t>(ids.layout->elements()));
+  return std::all_of(own.begin(), own.end(), [&](int32_t id) { return id >= 0 && id < extent; });
+}
 
 CheckedIds check_ids(const OpCall& call, const Operand& ids, int dim, int64_t extent, const Layout& layout) {
   Runtime& runtime = *call.runtime;

@@ -51,6 +51,14 @@ void put(const OpCall& call, const CheckedIds& ids, int64_t lines, const Layout&
       Arguments().buffer(*sorted.order));
 }
 
+// read(ids) for the ids as u32, which are looked at on the device only where the host does not know them.
+template <class Read>
+void read_checked(const OpCall& call, const Operand& ids, int dim, int64_t extent, const Read& read) {
+  if (host_has_checked(call, ids, extent)) return read(Operand{ids.buffer, DType::u32, ids.layout});
+  const CheckedIds checked = check_ids(call, ids, dim, extent);
+  read(checked.operand());
+}
+
 }  // namespace
 
 void take(Runtime& runtime, const Operand& x, int dim, const Operand& ids, const Operand& result, const Operand* kept) {
@@ -67,16 +75,17 @@ void take(Runtime& runtime, const Operand& x, int dim, const Operand& ids, const
 void index_select(const OpCall& call) {
   const int dim = call.parameters<IndexParams>().dim;
   const Operand &x = call.inputs[0], &y = call.outputs[0];
-  const CheckedIds ids = check_ids(call, call.inputs[1], dim, x.layout->shape()[dim]);
-  const Layout each = spread(ids.layout, y.layout->shape(), dim);
-  take(*call.runtime, x, dim, {ids.buffer.get(), DType::u32, &each}, y);
+  read_checked(call, call.inputs[1], dim, x.layout->shape()[dim], [&](const Operand& ids) {
+    const Layout each = spread(*ids.layout, y.layout->shape(), dim);
+    take(*call.runtime, x, dim, {ids.buffer, DType::u32, &each}, y);
+  });
 }
 
 void gather(const OpCall& call) {
   const int dim = call.parameters<IndexParams>().dim;
   const Operand& x = call.inputs[0];
-  const CheckedIds ids = check_ids(call, call.inputs[1], dim, x.layout->shape()[dim]);
-  take(*call.runtime, x, dim, ids.operand(), call.outputs[0]);
+  read_checked(call, call.inputs[1], dim, x.layout->shape()[dim],
+               [&](const Operand& ids) { take(*call.runtime, x, dim, ids, call.outputs[0]); });
 }
 
 void index_add(const OpCall& call) {
