@@ -58,6 +58,7 @@ inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 // One function a family of ops, in cases/.
 void add_attention_cases(CaseList& list);
 void add_binary_cases(CaseList& list);
+void add_causal_conv_cases(CaseList& list);
 void add_copy_cases(CaseList& list);
 void add_embedding_cases(CaseList& list);
 void add_expert_cases(CaseList& list);

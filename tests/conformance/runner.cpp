@@ -127,6 +127,7 @@ std::vector<Case> select_cases(const Options& options) {
   CaseList list;
   add_attention_cases(list);
   add_binary_cases(list);
+  add_causal_conv_cases(list);
   add_copy_cases(list);
   add_embedding_cases(list);
   add_image_cases(list);

@@ -9,6 +9,7 @@
 #include "wick/kernels/attention.h"
 #include "wick/kernels/attention_lanes.h"
 #include "wick/kernels/attention_tiles.h"
+#include "wick/kernels/causal_conv.h"
 #include "wick/kernels/conversions.h"
 #include "wick/kernels/cumsum.h"
 #include "wick/kernels/elementwise.h"
@@ -812,6 +813,35 @@ KernelCase recurrent_step_case(RecurrentStepParams params, const DeviceCaps& cap
   return result;
 }
 
+// Two sequences of 18 rows, which two lanes take for each of 5 columns; the second one's state stays in its place.
+KernelCase causal_conv_case(const DeviceCaps& caps) {
+  constexpr std::size_t sequences = 2, positions = 18, width = 5, taps = 3, slots = 3, kept = (taps - 1) * width;
+  const Numbers x = numbers(Element::f32, sequences * positions * width, 31), weight = numbers(Element::f32, taps * width, 32),
+                bias = numbers(Element::f32, width, 33), states = numbers(Element::f32, slots * kept, 34);
+  const std::array<std::size_t, sequences> from{2, 0}, to{1, 0};
+  Numbers changed = states, y;
+  for (std::size_t sequence = 0; sequence < sequences; ++sequence) {
+    Numbers all(&states[from[sequence] * kept], &states[from[sequence] * kept] + kept);
+    all.insert(all.end(), &x[sequence * positions * width], &x[sequence * positions * width] + positions * width);
+    for (std::size_t i = 0; i < positions * width; ++i) {
+      double sum = bias[i % width];
+      for (std::size_t tap = 0; tap < taps; ++tap) sum += weight[tap * width + i % width] * all[i + tap * width];
+      y.push_back(sum);
+    }
+    std::copy(all.end() - kept, all.end(), changed.begin() + static_cast<std::ptrdiff_t>(to[sequence] * kept));
+  }
+  KernelCase result;
+  result.kernel = kernels::causal_conv({.silu = false}, taps, caps);
+  result.name = result.kernel.name;
+  const auto lanes = static_cast<uint32_t>(sequences * 2 * width);
+  result.grid = kernels::groups_for(result.kernel, lanes, caps);
+  result.buffers = {input(Element::f32, x), input(Element::f32, weight), input(Element::f32, bias),
+                    words({2, 0, 1, 0}),    input(Element::f32, states), output(Element::f32, y, 1e-5, 1e-5)};
+  result.buffers[4].expected = changed;
+  result.parameters = {lanes, positions, width, width, 0, 0, 0, 0, 2, 0, kept, 0};
+  return result;
+}
+
 // Two rows, longer than a group takes at once, written from their ends.
 KernelCase cumsum_case(const DeviceCaps& caps) {
   const std::size_t rows = 2, length = 1100;
@@ -929,6 +959,7 @@ std::vector<KernelCase> kernel_cases(const DeviceCaps& caps) {
   cases.push_back(rope_case(caps));
   cases.push_back(rope_into_cache_case(DType::f32, 4, false, caps));
   cases.push_back(rope_into_cache_case(DType::f16, 1, true, caps));
+  cases.push_back(causal_conv_case(caps));
   cases.push_back(recurrent_step_case({.delta = false, .interleaved = false}, caps));
   cases.push_back(recurrent_step_case({.delta = true, .interleaved = true}, caps));
   cases.push_back(cumsum_case(caps));

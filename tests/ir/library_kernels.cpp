@@ -6,6 +6,7 @@
 #include <random>
 
 #include "wick/kernels/attention.h"
+#include "wick/kernels/causal_conv.h"
 #include "wick/kernels/cumsum.h"
 #include "wick/kernels/dequantize.h"
 #include "wick/kernels/fill.h"
@@ -248,6 +249,7 @@ class Families {
     for (const bool to_halves : {false, true}) add([=, this] { return kernels::gate_halves(GateKind::silu, to_halves, caps_); });
     add([this] { return kernels::group_by_expert(128, 64, caps_); });
     add([this] { return kernels::sample(caps_); });
+    add([this] { return kernels::causal_conv({.silu = true}, 4, caps_); });
     for (const bool delta : {false, true}) {
       const kernels::RecurrentShape shape{.keys = 128, .columns = kernels::recurrent_columns(128, caps_), .decays_by_key = delta};
       add([=, this] { return kernels::recurrent_step({delta, delta}, shape, caps_); });

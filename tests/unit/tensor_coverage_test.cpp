@@ -16,6 +16,7 @@
 #include "wick/quant/block_format.h"
 #include "wick/tensor/ops/attention.h"
 #include "wick/tensor/ops/binary.h"
+#include "wick/tensor/ops/causal_conv.h"
 #include "wick/tensor/ops/copy.h"
 #include "wick/tensor/ops/coverage.h"
 #include "wick/tensor/ops/embedding.h"
@@ -81,6 +82,12 @@ void call(OpId op, DType dtype, const Device& device) {
       const StateSlots slots{Tensor::from_vector(std::vector<int32_t>{0, 1}, {2}, device),
                              Tensor::from_vector(std::vector<int32_t>{0, 1}, {2}, device)};
       return (void)recurrent_step({ones.unsqueeze(-1), ones.unsqueeze(-1), heads, ones.unsqueeze(-1), ones}, slots, x, {});
+    }
+    case OpId::causal_conv: {
+      const StateSlots slots{Tensor::from_vector(std::vector<int32_t>{0, 1}, {2}, device),
+                             Tensor::from_vector(std::vector<int32_t>{0, 1}, {2}, device)};
+      const ColumnTaps taps{Tensor::ones({2, width}, DType::f32, device), Tensor::ones({width}, DType::f32, device)};
+      return (void)causal_conv(floats, taps, slots, x, {});
     }
     case OpId::embedding: return (void)embedding(x, Tensor::zeros({3}, DType::u32, device));
     case OpId::matmul: return (void)matmul(x, is_quantized(dtype) ? x : x.transpose(0, 1));

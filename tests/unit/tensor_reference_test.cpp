@@ -112,6 +112,20 @@ TEST(Reference, RopeTurnsPairsOfBothStyles) {
   EXPECT_EQ(reference(OpId::rope, &half_split, {x, table}, {1, 1, 5}), (std::vector<double>{-3, -4, 1, 2, 5}));
 }
 
+TEST(Reference, AConvolutionSeesTheRowsKeptAndKeepsTheLast) {
+  // One column, three taps; the rows kept are 1 and 2, the sequence's 3 and 4.
+  const ReferenceTensor x{{2, 1}, {3, 4}}, weight{{3, 1}, {100, 10, 1}}, bias{{1}, {-1123}}, from{{1}, {1}}, to{{1}, {0}};
+  const auto run = [&](bool silu) {
+    const CausalConvParams params{.silu = silu};
+    std::vector<ReferenceTensor> outputs = {{{2, 2}, {0, 0, 1, 2}}, {{2, 1}, {0, 0}}};
+    rule(OpId::causal_conv).reference(&params, std::vector{x, weight, bias, from, to}, outputs);
+    EXPECT_EQ(outputs[0].values, (std::vector<double>{3, 4, 1, 2}));
+    return outputs[1].values;
+  };
+  EXPECT_EQ(run(false), (std::vector<double>{-1000, -889}));
+  EXPECT_NEAR(run(true)[0], 0, 1e-300);
+}
+
 TEST(Reference, AStateDecaysTakesAValueInAndIsRead) {
   // One head of two keys and one value: the state (4, 8) becomes (2, 4), which holds 10 under the key (1, 2).
   const ReferenceTensor query{{1, 1, 2}, {1, 10}}, key{{1, 1, 2}, {1, 2}}, value{{1, 1, 1}, {12}}, decay{{1, 1, 1}, {0.5}},

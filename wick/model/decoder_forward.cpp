@@ -295,7 +295,7 @@ Tensor DecoderModel::run_parts(const Batch& batch, std::span<const int32_t> want
 std::vector<StepInputs> DecoderModel::inputs_of(const Batch& batch, int64_t first, int64_t count, const KvPlan& plan,
                                                 const Tensor& earlier) const {
   const auto tokens = std::span(batch.tokens).subspan(static_cast<size_t>(first), static_cast<size_t>(count));
-  const StepNumbers numbers(tokens, plan, adapter_numbers(batch, first, count), state_columns_);
+  const StepNumbers numbers(tokens, plan, adapter_numbers(batch, first, count));
   std::vector<StepInputs> inputs;
   for (const Device& device : placement_.devices) {
     const Tensor on_device = Tensor::from_span(numbers.values(), {std::ssize(numbers.values())}, device);
@@ -386,7 +386,7 @@ Tensor DecoderModel::run_recorded(const Batch& batch, KvStep& step, KvPool& pool
                                                  : StepShape::with_room_for_positions(plan.sequences, longest);
   const AdapterNumbers adapters = adapter_numbers(batch, 0, batch.rows());
   const bool has_adapters = adapters.of_row > 0;
-  const StepNumbers numbers(batch.tokens, plan, adapters, shape, pool.block_size(), state_columns_);
+  const StepNumbers numbers(batch.tokens, plan, adapters, shape, pool.block_size());
   (void)angles_of(shape.positions, pool, 0);  // not among what is recorded
   const RecordedSteps::Key key{2 * id_ + (options.result == ModelResult::logits ? 0 : 1), shape, has_adapters ? std::ssize(adapters_) : 0,
                                adapters.of_row};

@@ -238,14 +238,7 @@ void DecoderModel::make_layout(const LoadOptions& options) {
   for (const LayerSpec& layer : spec_.layers) {
     for (const BlockSpec& block : layer.blocks) {
       for (const PartSpec& part : block.parts) {
-        if (const std::optional<KeptState> state = kept_state(part, spec_.hidden_size)) {
-          if (!layout_.states.empty() && state->columns != state_columns_) {
-            fail(ErrorCode::unsupported, "convolutions of {} and {} positions in one model: this version runs those of one length",
-                 state_columns_ + 1, state->columns + 1);
-          }
-          state_columns_ = state->columns;
-          layout_.states.push_back(state->numbers);
-        }
+        if (const std::optional<int64_t> numbers = kept_state(part, spec_.hidden_size)) layout_.states.push_back(*numbers);
         const std::optional<KvLayer> cached = cached_layer(part, dtype);
         if (!cached) continue;
         KvPool::check_dtype(*cached);

@@ -87,7 +87,6 @@ class DecoderModel final : public LanguageModel {
   [[nodiscard]] int64_t cache_of(const PartSpec& part, int64_t layer, std::span<const int64_t> cached_of) const;
   // Errors: WeightReader::require_all_read's.
   void require_all_read(const WeightReader& weights) const;
-  // Errors: unsupported for convolutions of several lengths.
   void make_layout(const LoadOptions& options);
   void prepare_matrices() const;
 
@@ -191,7 +190,6 @@ class DecoderModel final : public LanguageModel {
   mutable std::vector<std::array<Angles, 2>> angles_;  // of each device, by ropes_ and long_ropes_
   bool some_without_rope_ = false;
   KvLayout layout_;
-  int64_t state_columns_ = 0;  // that convolutions of recurrent layers see before a row
   InputObserver observe_;
   bool record_;
   mutable std::atomic<uint64_t> compiled_{0};  // of which steps compile_first() has seen one, a bit for each kind

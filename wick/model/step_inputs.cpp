@@ -18,7 +18,7 @@ Tensor floats_of(const Tensor& numbers) {
 
 }  // namespace
 
-StepNumbers::StepNumbers(std::span<const int32_t> tokens, const KvPlan& plan, const AdapterNumbers& adapters, int64_t columns)
+StepNumbers::StepNumbers(std::span<const int32_t> tokens, const KvPlan& plan, const AdapterNumbers& adapters)
     : shape_{std::ssize(tokens), plan.sequences, *std::max_element(plan.lengths.begin(), plan.lengths.end())} {
   add(tokens, shape_.rows, 0);
   positions_ = add(plan.positions, shape_.rows, 0);
@@ -26,11 +26,11 @@ StepNumbers::StepNumbers(std::span<const int32_t> tokens, const KvPlan& plan, co
   lengths_ = add(plan.lengths, shape_.sequences, 0);
   add_groups(plan, 0);
   add_adapters(adapters);
-  if (!plan.state_to.empty()) add_states(plan, columns);
+  if (!plan.state_to.empty()) add_states(plan);
 }
 
 StepNumbers::StepNumbers(std::span<const int32_t> tokens, const KvPlan& plan, const AdapterNumbers& adapters, const StepShape& shape,
-                         int64_t block_size, int64_t columns)
+                         int64_t block_size)
     : shape_(shape), recorded_(true) {
   const int64_t rows = std::ssize(tokens), further = shape.rows - rows;
   WICK_ASSERT(further >= 0 && shape.sequences >= plan.sequences + (further > 0 ? 1 : 0));
@@ -44,7 +44,7 @@ StepNumbers::StepNumbers(std::span<const int32_t> tokens, const KvPlan& plan, co
   add_adapters(adapters);
   if (plan.state_to.empty()) return;
   WICK_ASSERT(further == 0 && shape.sequences == plan.sequences);
-  add_states(plan, columns);
+  add_states(plan);
 }
 
 int64_t StepNumbers::add(std::span<const int32_t> numbers, int64_t room, int32_t filler) {
@@ -75,25 +75,19 @@ void StepNumbers::add_adapters(const AdapterNumbers& adapters) {
   scales_ = add(bits, room, 0);
 }
 
-void StepNumbers::add_states(const KvPlan& plan, int64_t columns) {
+void StepNumbers::add_states(const KvPlan& plan) {
   row_starts_ = plan.starts;
   state_to_ = plan.state_to;
-  columns_ = columns;
   slabs_from_ = add(plan.state_from, plan.sequences, 0);
   slabs_to_ = add(plan.state_to, plan.sequences, 0);
-  std::vector<int32_t> seen(static_cast<size_t>((columns + 1) * shape_.rows)), last;
+  std::vector<int32_t> before, last;
   for (int64_t sequence = 0; sequence < plan.sequences; ++sequence) {
-    const int64_t first = plan.starts[static_cast<size_t>(sequence)], end = plan.starts[static_cast<size_t>(sequence) + 1];
-    // Of the sequence's columns and rows, one behind the other.
-    const auto place = [&](int64_t index) {
-      return static_cast<int32_t>(index < columns ? sequence * columns + index : plan.sequences * columns + first + index - columns);
-    };
-    for (int64_t row = first; row < end; ++row) {
-      for (int64_t tap = 0; tap <= columns; ++tap) seen[static_cast<size_t>(tap * shape_.rows + row)] = place(row - first + tap);
-    }
-    for (int64_t column = 0; column < columns; ++column) last.push_back(place(end - first + column));
+    const int32_t first = plan.starts[static_cast<size_t>(sequence)], end = plan.starts[static_cast<size_t>(sequence) + 1];
+    const auto place = [&](int64_t row) { return static_cast<int32_t>(row < first ? sequence : plan.sequences + row); };
+    for (int64_t row = first; row < end; ++row) before.push_back(place(row - 1));
+    last.push_back(place(end - 1));
   }
-  seen_ = add(seen, std::ssize(seen), 0);
+  before_ = add(before, std::ssize(before), 0);
   last_ = add(last, std::ssize(last), 0);
 }
 
@@ -118,8 +112,8 @@ StepInputs StepNumbers::inputs(const Tensor& all) const {
                     .state_to = state_to_,
                     .recorded = recorded_,
                     .slabs = {.from = all.narrow(0, slabs_from_, shape_.sequences), .to = all.narrow(0, slabs_to_, shape_.sequences)},
-                    .seen = all.narrow(0, seen_, (columns_ + 1) * shape_.rows).reshape({columns_ + 1, shape_.rows}),
-                    .last = all.narrow(0, last_, shape_.sequences * columns_)};
+                    .before = all.narrow(0, before_, shape_.rows),
+                    .last = all.narrow(0, last_, shape_.sequences)};
   }
   return inputs;
 }

@@ -22,9 +22,9 @@ struct StateInputs {
   std::vector<int32_t> state_to;  // [sequences]: the slabs that states are written to
   bool recorded = false;          // state_to is of one step among those that a recording is for: what is queued must not depend on it
   StateSlots slabs;               // those that they are read from, and these, on the device
-  // Places in the sequences' columns before these rows [sequences · columns] with the rows behind them. What the row's convolution sees,
-  // the furthest first: i32 [columns + 1, rows]; and each sequence's last columns: i32 [sequences · columns].
-  Tensor seen, last;
+  // Places in a row of each sequence's state with the step's rows after them: of the row before each row, i32 [rows], and of each
+  // sequence's last row, i32 [sequences].
+  Tensor before, last;
 };
 
 // Inputs of a decoder that writes from a source.
@@ -59,12 +59,12 @@ struct AdapterNumbers {
 // The numbers of a batch in one vector, for one upload.
 class StepNumbers {
  public:
-  // As many as the plan has. `columns`: positions that the convolutions of recurrent layers see before a row.
-  StepNumbers(std::span<const int32_t> tokens, const KvPlan& plan, const AdapterNumbers& adapters, int64_t columns);
+  // As many as the plan has.
+  StepNumbers(std::span<const int32_t> tokens, const KvPlan& plan, const AdapterNumbers& adapters);
   // With room up to `shape`: further rows belong to a further sequence, which writes to no slot and whose results mean nothing. A shape
-  // with more rows than the plan has more sequences; where layers keep states, it has as many. `columns`: as above.
+  // with more rows than the plan has more sequences; where layers keep states, it has as many.
   StepNumbers(std::span<const int32_t> tokens, const KvPlan& plan, const AdapterNumbers& adapters, const StepShape& shape,
-              int64_t block_size, int64_t columns);
+              int64_t block_size);
 
   [[nodiscard]] std::span<const int32_t> values() const noexcept { return values_; }
   // Views of a tensor with these values: i32 [values().size()].
@@ -75,7 +75,7 @@ class StepNumbers {
   int64_t add(std::span<const int32_t> numbers, int64_t room, int32_t filler);
   void add_groups(const KvPlan& plan, int64_t table_blocks);
   void add_adapters(const AdapterNumbers& adapters);
-  void add_states(const KvPlan& plan, int64_t columns);
+  void add_states(const KvPlan& plan);
 
   StepShape shape_;
   bool recorded_ = false;
@@ -88,7 +88,7 @@ class StepNumbers {
   std::vector<Group> groups_;
   // Numbers for recurrent layers; state_to_ is empty without them.
   std::vector<int32_t> row_starts_, state_to_;
-  int64_t columns_ = 0, slabs_from_ = 0, slabs_to_ = 0, seen_ = 0, last_ = 0;
+  int64_t slabs_from_ = 0, slabs_to_ = 0, before_ = 0, last_ = 0;
 };
 
 }  // namespace wick

@@ -44,6 +44,7 @@ namespace [[gnu::visibility("default")]] wick {
   ROW(gated_linear_experts, LinearParams, 4, 6, 1, 1)  /* the same of gated_linear */                                                    \
   ROW(attention, AttentionParams, 6, 9, 2, 1)    /* scaled dot-product attention of a batch of sequences over a key/value cache */       \
   ROW(recurrent_step, RecurrentStepParams, 7, 7, 2, 1)  /* a step of linear attention: states change and are read in one pass */         \
+  ROW(causal_conv, CausalConvParams, 5, 5, 2, 1)        /* each column of sequences by itself, with a state of the rows before */         \
   ROW(conv2d, ConvParams, 2, 2, 1, 1)            /* cross-correlation with a kernel */                                                   \
   ROW(conv_transpose2d, ConvParams, 2, 2, 1, 1)  /* its adjoint */                                                                       \
   ROW(avg_pool2d, PoolParams, 1, 1, 1, 1)        /* means over windows */                                                                \
@@ -351,17 +352,29 @@ struct AttentionParams {
   bool has_sinks = false, has_slopes = false, has_mask = false;
 };
 
-// One position of each of some sequences of linear attention, of a state S [k, v] of each head: Mamba 2, the gated delta rule.
-// Inputs, all f32 and row-major but for the slots: query and key [sequences, key_heads, k]; value [sequences, heads, v]; decay [sequences,
-// heads, 1] of a state, or [sequences, heads, k] of its rows; rate [sequences, heads]; from and to [sequences], i32. Outputs: states f32
-// [slots, heads · k · v], whose rows are contiguous and of which only those in `to` change, and the result [sequences, heads, v], f32.
-// For each head, with S = states[from]:
-//   S = decay · S;  S = S + key ⊗ rate · value, delta: S + key ⊗ rate · (value - Sᵀ · key);  states[to] = S;  result = Sᵀ · query.
+// Positions of some sequences of linear attention, of a state S [k, v] of each head: Mamba 2, the gated delta rule. Each sequence has
+// equally many rows, one after the other, and they follow those of the sequence before.
+// Inputs, all f32 and row-major but for the slots: query and key [rows, key_heads, k]; value [rows, heads, v]; decay [rows, heads, 1] of a
+// state, or [rows, heads, k] of its rows; rate [rows, heads]; from and to [sequences], i32. Outputs: states f32 [slots, heads · k · v],
+// whose rows are contiguous and of which only those in `to` change, and the result [rows, heads, v], f32.
+// For each head, S is states[from] before its sequence's first position, and states[to] after the last. Each position:
+//   S = decay · S;  S = S + key ⊗ rate · value, delta: S + key ⊗ rate · (value - Sᵀ · key);  result = Sᵀ · query.
 // heads is a multiple of key_heads. Head h has key head h / (heads / key_heads), interleaved: h % key_heads. `from` and `to` of one
 // sequence may be one slot; else none in `to` is one that another sequence has. A result has the same bits beside any other sequences.
 struct RecurrentStepParams {
   bool delta = false;
   bool interleaved = false;
+};
+
+// A causal convolution of each column by itself over rows of some sequences, which have equally many, as recurrent_step's. Inputs, f32 but
+// for the slots: x [rows, width], whose rows are contiguous; weight [kernel, width] with kernel > 1, the furthest position first, and bias
+// [width], row-major; from and to [sequences], i32. Outputs: states f32 [slots, (kernel - 1) · width], whose rows are contiguous: the
+// kernel
+// - 1 rows of x before a sequence's first, in states[from], and those up to its last, in states[to]; and the result [rows, width], f32:
+//   result[row] = f(bias + Σ weight[i] · x[row - (kernel - 1) + i]),  f(x) = x, silu: x · sigmoid(x).
+// Slots and bits are as recurrent_step's.
+struct CausalConvParams {
+  bool silu = false;
 };
 
 // The table of ops.

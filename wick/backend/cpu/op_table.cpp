@@ -45,6 +45,7 @@ Table build_table() {
   set(table, OpId::matmul, DType::f32, matmul_f32);
   set(table, OpId::matmul, DType::f64, matmul_f64);
   set(table, OpId::recurrent_step, DType::f32, recurrent_step_f32);
+  set(table, OpId::causal_conv, DType::f32, causal_conv_f32);
   for (const DType dtype : {DType::f16, DType::bf16, DType::f8e4m3}) set(table, OpId::matmul, dtype, matmul_narrow);
   for (const DType dtype : kCacheDTypes) {
     set(table, OpId::attention, dtype, attention_any);

@@ -36,6 +36,8 @@ void rope_into_cache_any(const OpCall& call);
 void embedding_any(const OpCall& call);
 // recurrent_step.cpp
 void recurrent_step_f32(const OpCall& call);
+// causal_conv.cpp
+void causal_conv_f32(const OpCall& call);
 // cumsum.cpp
 void cumsum_any(const OpCall& call);
 // random.cpp

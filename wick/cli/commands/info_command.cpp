@@ -95,8 +95,7 @@ Json cache_json(const DecoderSpec& model) {
   for (const LayerSpec& layer : model.layers) {
     for (const BlockSpec& block : layer.blocks) {
       for (const PartSpec& part : block.parts) {
-        if (const std::optional<KeptState> state = kept_state(part, model.hidden_size))
-          states += state->numbers * static_cast<int64_t>(sizeof(float));
+        states += kept_state(part, model.hidden_size).value_or(0) * static_cast<int64_t>(sizeof(float));
         const std::optional<KvLayer> kept = cached_layer(part, DType::f16);
         if (!kept) continue;
         const int64_t bytes = kept->kv_heads * (kept->key_dim + kept->value_dim) * kF16Bytes;

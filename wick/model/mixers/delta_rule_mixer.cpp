@@ -231,7 +231,7 @@ Tensor DeltaRuleMixer::forward(const Tensor& normed, const MixerContext& context
     products.push_back(context.product(matrix, normed));
   }
   const Tensor mixed_in = joined(products, 1);
-  const Tensor mixed = convolution_.forward(mixed_in, context.pool, context.places.step.states.value()).silu();
+  const Tensor mixed = convolution_.forward(mixed_in, context.pool, context.places.step.states.value(), {.silu = true});
   context.show_input({beta_.name}, normed);
   Tensor beta = context.product(beta_, normed), alpha;
   if (joined_) {

@@ -62,32 +62,29 @@ std::optional<KvLayer> cached_layer(const PartSpec& part, DType dtype) {
   return std::nullopt;
 }
 
-std::optional<KeptState> kept_state(const PartSpec& part, int64_t hidden_size) {
+std::optional<int64_t> kept_state(const PartSpec& part, int64_t hidden_size) {
   if (const auto* convolution = std::get_if<ShortConvolutionSpec>(&part.mixer)) {
-    return KeptState{.numbers = (convolution->kernel - 1) * hidden_size, .columns = convolution->kernel - 1};
+    return (convolution->kernel - 1) * hidden_size;
   }
   if (const auto* space = std::get_if<StateSpaceSpec>(&part.mixer)) {
-    const int64_t columns = space->kernel - 1;
-    return KeptState{.numbers = columns * space->width() + space->inner() * space->state_size, .columns = columns};
+    return (space->kernel - 1) * space->width() + space->inner() * space->state_size;
   }
   if (const auto* scan = std::get_if<SelectiveScanSpec>(&part.mixer)) {
-    const int64_t columns = scan->kernel - 1;
-    return KeptState{.numbers = (columns + scan->state_size) * scan->inner, .columns = columns};
+    return (scan->kernel - 1 + scan->state_size) * scan->inner;
   }
   if (const auto* rule = std::get_if<DeltaRuleSpec>(&part.mixer)) {
-    const int64_t columns = rule->kernel - 1;
-    return KeptState{.numbers = columns * rule->width() + rule->inner() * rule->key_dim, .columns = columns};
+    return (rule->kernel - 1) * rule->width() + rule->inner() * rule->key_dim;
   }
   if (const auto* mix = std::get_if<TimeMixSpec>(&part.mixer)) {
-    return KeptState{.numbers = hidden_size + mix->heads * mix->head_dim * mix->head_dim, .columns = 1};
+    return hidden_size + mix->heads * mix->head_dim * mix->head_dim;
   }
   if (const auto* unit = std::get_if<LinearRecurrentUnitSpec>(&part.mixer)) {
-    return KeptState{.numbers = unit->kernel * unit->inner, .columns = unit->kernel - 1};
+    return unit->kernel * unit->inner;
   }
   if (const auto* lightning = std::get_if<LightningAttentionSpec>(&part.mixer)) {
-    return KeptState{.numbers = lightning->heads * lightning->head_dim * lightning->head_dim, .columns = 0};
+    return lightning->heads * lightning->head_dim * lightning->head_dim;
   }
-  if (std::holds_alternative<ChannelMixSpec>(part.mixer)) return KeptState{.numbers = hidden_size, .columns = 1};
+  if (std::holds_alternative<ChannelMixSpec>(part.mixer)) return hidden_size;
   return std::nullopt;
 }
 

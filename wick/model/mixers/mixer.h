@@ -138,12 +138,8 @@ struct MixerPlace {
 
 // Data that the part keeps of each position; none if it does not attend.
 [[nodiscard]] std::optional<KvLayer> cached_layer(const PartSpec& part, DType dtype);
-// The state that the part keeps of a sequence: f32 numbers, of which the convolution's columns come first; none if it keeps no state.
-struct KeptState {
-  int64_t numbers = 0;
-  int64_t columns = 0;  // positions that its convolution sees before the current one
-};
-[[nodiscard]] std::optional<KeptState> kept_state(const PartSpec& part, int64_t hidden_size);
+// How many f32 numbers of state the part keeps of a sequence, those of its convolution first; none if it keeps no state.
+[[nodiscard]] std::optional<int64_t> kept_state(const PartSpec& part, int64_t hidden_size);
 // A bias for linear to add.
 [[nodiscard]] inline const Tensor* pointer_to(const std::optional<Tensor>& bias) { return bias ? &*bias : nullptr; }
 // A product with the bias, if there is one, added.

@@ -1,17 +1,27 @@
 #include "wick/model/mixers/recurrent.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "wick/tensor/ops/copy.h"
 
 namespace wick {
+namespace {
+
+// Of a kernel [width, kernel], whose columns are the taps.
+ColumnTaps taps_of(const Tensor& weight, const std::optional<Tensor>& bias) {
+  return {weight.transpose(0, 1).contiguous(), bias ? *bias : Tensor::zeros({weight.dim(0)}, DType::f32, weight.device())};
+}
+
+}  // namespace
+
 Tensor StateRange::read(const KvPool& pool, const StateInputs& step, int64_t first, int64_t sequences) const {
-  return pool.states(recurrent_).narrow(1, first_, count_).index_select(step.slabs.from.narrow(0, first, sequences), 0);
+  return all(pool).index_select(step.slabs.from.narrow(0, first, sequences), 0);
 }
 
 void StateRange::write(const KvPool& pool, const StateInputs& step, int64_t first, const Tensor& values) const {
-  const Tensor states = pool.states(recurrent_).narrow(1, first_, count_);
+  const Tensor states = all(pool);
   if (step.recorded) {
     const Tensor to = step.slabs.to.narrow(0, first, values.dim(0)).unsqueeze(1).broadcast_to({values.dim(0), count_});
     return states.scatter_set(to, values, 0);
@@ -35,9 +45,15 @@ Tensor StateRange::change(const KvPool& pool, const StateInputs& step, const Seq
                            .value = rows.value.flatten_to(1),
                            .decay = rows.decay.flatten_to(1),
                            .rate = rows.rate.flatten_to(1)};
-  const Tensor states = pool.states(recurrent_).narrow(1, first_, count_);
-  const Tensor result = recurrent_step(flat, slots, states, params);
+  const Tensor result = recurrent_step(flat, slots, all(pool), params);
   return result.reshape({run.sequences, rows.value.dim(1), result.dim(1), result.dim(2)});
+}
+
+Tensor StateRange::convolve(const KvPool& pool, const StateInputs& step, const SequenceRun& run, const Tensor& x, const ColumnTaps& taps,
+                            CausalConvParams params) const {
+  const auto of_run = [&](const Tensor& slabs) { return slabs.narrow(0, run.first, run.sequences); };
+  const Tensor rows = x.narrow(0, run.row, run.sequences * run.positions);
+  return causal_conv(rows, taps, {of_run(step.slabs.from), of_run(step.slabs.to)}, all(pool), params);
 }
 
 bool by_position(const SequenceRun& run, bool deterministic, const Device& device) {
@@ -68,53 +84,32 @@ std::vector<SequenceRun> runs_of(const StateInputs& step, bool alone) {
 Tensor joined(const std::vector<Tensor>& parts, int dim) { return parts.size() == 1 ? parts.front() : Tensor::cat(parts, dim); }
 
 ShortConvolution::ShortConvolution(WeightReader& weights, const std::string& name, int64_t recurrent, int64_t width, int64_t kernel)
-    : width_(width), columns_(kernel - 1), state_(recurrent, 0, columns_ * width), bias_(weights.find_vector(name + ".bias", width)) {
-  split(weights.vectors(name + ".weight", width, kernel));
-}
+    : columns_(kernel - 1),
+      state_(recurrent, 0, columns_ * width),
+      taps_(taps_of(weights.vectors(name + ".weight", width, kernel), weights.find_vector(name + ".bias", width))) {}
 
 ShortConvolution::ShortConvolution(WeightReader& weights, const std::vector<std::string>& names, int64_t recurrent, int64_t width,
                                    int64_t kernel)
-    : width_(width), columns_(kernel - 1), state_(recurrent, 0, columns_ * width) {
+    : columns_(kernel - 1), state_(recurrent, 0, columns_ * width) {
   std::vector<Tensor> parts;
   for (const std::string& name : names) parts.push_back(weights.kernels(name + ".weight", width / std::ssize(names), kernel));
-  split(Tensor::cat(parts, 0));
+  taps_ = taps_of(Tensor::cat(parts, 0), std::nullopt);
 }
 
-void ShortConvolution::split(const Tensor& weight) {
-  for (int64_t tap = 0; tap <= columns_; ++tap) taps_.push_back(weight.narrow(1, tap, 1).reshape({width_}).contiguous());
-}
-
-Tensor ShortConvolution::forward(const Tensor& x, const KvPool& pool, const StateInputs& step) const {
-  const int64_t sequences = std::ssize(step.state_to);
-  if (columns_ > 0 && x.dim(0) == sequences) return forward_one(x, pool, step);
-  const Tensor before = state_.read(pool, step).reshape({sequences * columns_, width_});
-  const Tensor all = Tensor::cat({before, x}, 0);
-  Tensor sum;
-  for (int64_t tap = 0; tap <= columns_; ++tap) {
-    const Tensor seen = all.index_select(step.seen.get(tap), 0) * taps_[static_cast<size_t>(tap)];
-    sum = tap == 0 ? seen : sum + seen;
+Tensor ShortConvolution::forward(const Tensor& x, const KvPool& pool, const StateInputs& step, CausalConvParams params) const {
+  if (columns_ == 0) {
+    const Tensor sum = x * taps_.weight + taps_.bias;
+    return params.silu ? sum.silu() : sum;
   }
-  state_.write(pool, step, 0, all.index_select(step.last, 0).reshape({sequences, columns_ * width_}));
-  return bias_ ? sum + *bias_ : sum;
-}
-
-Tensor ShortConvolution::forward_one(const Tensor& x, const KvPool& pool, const StateInputs& step) const {
-  const Tensor before = state_.read(pool, step);
-  const auto product = [&](int64_t tap) {
-    return (tap < columns_ ? before.narrow(1, tap * width_, width_) : x) * taps_[static_cast<size_t>(tap)];
-  };
-  Tensor sum = product(0);
-  for (int64_t tap = 1; tap <= columns_; ++tap) sum = sum + product(tap);
-  const int64_t kept = (columns_ - 1) * width_;
-  if (kept > 0) state_.part(0, kept).write(pool, step, 0, before.narrow(1, width_, kept));
-  state_.part(kept, width_).write(pool, step, 0, x);
-  return bias_ ? sum + *bias_ : sum;
+  std::vector<Tensor> parts;
+  for (const SequenceRun& run : runs_of(step)) parts.push_back(state_.convolve(pool, step, run, x, taps_, params));
+  return joined(parts, 0);
 }
 
 Tensor TokenShift::forward(const Tensor& x, const KvPool& pool, const StateInputs& step) const {
   const Tensor all = Tensor::cat({state_.read(pool, step), x}, 0);
   state_.write(pool, step, 0, all.index_select(step.last, 0));
-  return all.index_select(step.seen.get(0), 0);
+  return all.index_select(step.before, 0);
 }
 
 TriangleInverse::TriangleInverse(const Device& device) {

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "wick/model/kv/kv_pool.h"
 #include "wick/model/step_inputs.h"
 #include "wick/model/weights.h"
+#include "wick/tensor/ops/causal_conv.h"
 #include "wick/tensor/ops/recurrent_step.h"
 #include "wick/tensor/tensor.h"
 
@@ -33,8 +33,6 @@ class StateRange {
  public:
   StateRange(int64_t recurrent, int64_t first, int64_t count) : recurrent_(recurrent), first_(first), count_(count) {}
 
-  // Numbers of these, from `first` on.
-  [[nodiscard]] StateRange part(int64_t first, int64_t count) const { return {recurrent_, first_ + first, count}; }
   // The numbers that the step's sequences begin with: f32 [sequences, count].
   [[nodiscard]] Tensor read(const KvPool& pool, const StateInputs& step) const { return read(pool, step, 0, std::ssize(step.state_to)); }
   // The same of some sequences.
@@ -45,8 +43,14 @@ class StateRange {
   // rows have sequences and positions as dimensions of their own, too. `resumed`: after earlier positions of the run.
   [[nodiscard]] Tensor change(const KvPool& pool, const StateInputs& step, const SequenceRun& run, const RecurrentRows& rows,
                               RecurrentStepParams params, bool resumed = false) const;
+  // causal_conv of a run's rows of x, f32 [rows, width] of all sequences, where the pool has these numbers, [kernel - 1, width].
+  [[nodiscard]] Tensor convolve(const KvPool& pool, const StateInputs& step, const SequenceRun& run, const Tensor& x,
+                                const ColumnTaps& taps, CausalConvParams params) const;
 
  private:
+  // What the pool has of all slots.
+  [[nodiscard]] Tensor all(const KvPool& pool) const { return pool.states(recurrent_).narrow(1, first_, count_); }
+
   int64_t recurrent_, first_, count_;
 };
 
@@ -75,17 +79,12 @@ class ShortConvolution {
   ShortConvolution(WeightReader& weights, const std::vector<std::string>& names, int64_t recurrent, int64_t width, int64_t kernel);
 
   // x: f32 [rows, width], of all of the step's sequences.
-  [[nodiscard]] Tensor forward(const Tensor& x, const KvPool& pool, const StateInputs& step) const;
+  [[nodiscard]] Tensor forward(const Tensor& x, const KvPool& pool, const StateInputs& step, CausalConvParams params = {}) const;
 
  private:
-  void split(const Tensor& weight);
-  // The same where each sequence has one row.
-  [[nodiscard]] Tensor forward_one(const Tensor& x, const KvPool& pool, const StateInputs& step) const;
-
-  int64_t width_, columns_;
+  int64_t columns_;
   StateRange state_;
-  std::vector<Tensor> taps_;  // [width] of each, the furthest first
-  std::optional<Tensor> bias_;
+  ColumnTaps taps_;
 };
 
 // Each row's predecessor in its sequence, which is 0 before the first.

@@ -109,7 +109,7 @@ Tensor SelectiveScanMixer::forward(const Tensor& normed, const MixerContext& con
   const StateInputs& step = context.places.step.states.value();
   const int64_t inner = spec_.inner, size = spec_.state_size;
   const Tensor both = product(in_, normed);
-  const Tensor x = convolution_.forward(both.narrow(1, 0, inner), context.pool, step).silu();
+  const Tensor x = convolution_.forward(both.narrow(1, 0, inner), context.pool, step, {.silu = true});
   const Tensor mixed = product(mix_, x);
   const Tensor columns = normalized(mixed.narrow(1, spec_.rank, size), column_norm_);
   const Tensor reads = normalized(mixed.narrow(1, spec_.rank + size, size), read_norm_);

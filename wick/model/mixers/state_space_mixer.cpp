@@ -133,7 +133,7 @@ Tensor StateSpaceMixer::forward(const Tensor& normed, const MixerContext& contex
   context.show_input({in_.name}, normed);
   const Tensor all = context.product(in_, normed);
   const int64_t inner = spec_.inner(), width = spec_.width();
-  const Tensor mixed = convolution_.forward(all.narrow(1, inner, width), context.pool, context.places.step.states.value()).silu();
+  const Tensor mixed = convolution_.forward(all.narrow(1, inner, width), context.pool, context.places.step.states.value(), {.silu = true});
   Tensor steps = nn::softplus(all.narrow(1, inner + width, spec_.heads) + step_bias_);
   if (spec_.least_step > 0) steps = steps.maximum(spec_.least_step);
   const Tensor y = gated(states_of(mixed, steps, context), all.narrow(1, 0, inner));

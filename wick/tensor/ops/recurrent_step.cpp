@@ -94,21 +94,6 @@ void check_rows(const RecurrentRows& rows) {
   }
 }
 
-void check_states(const Tensor& states, const StateSlots& slots, int64_t rows, int64_t numbers) {
-  const bool has_rows = states.rank() == 2 && states.dim(1) == numbers && (numbers <= 1 || states.layout().stride(1) == 1);
-  const int64_t sequences = slots.from.rank() == 1 ? slots.from.dim(0) : 0;
-  const bool shared_out = sequences == 0 ? rows == 0 : rows % sequences == 0;
-  if (!has_rows || slots.from.rank() != 1 || slots.to.shape() != slots.from.shape() || !shared_out) {
-    fail(ErrorCode::shape_mismatch,
-         "recurrent_step: states {}, from {}, to {}: want [slots, heads · k · v] = [slots, {}] with contiguous rows, and a slot of each "
-         "sequence, to which equally many of the {} rows belong",
-         states.describe(), slots.from.describe(), slots.to.describe(), numbers, rows);
-  }
-  if (slots.from.dtype() != DType::i32 || slots.to.dtype() != DType::i32) {
-    fail(ErrorCode::dtype_mismatch, "recurrent_step: from {} and to {} must be i32", slots.from.describe(), slots.to.describe());
-  }
-}
-
 }  // namespace
 
 const OpRule rules::recurrent_step = {
@@ -126,7 +111,7 @@ Tensor recurrent_step(const RecurrentRows& rows, const StateSlots& slots, const 
   check_dtype(OpId::recurrent_step, "recurrent_step", states);
   check_rows(rows);
   const Shape& shape = rows.value.shape();
-  check_states(states, slots, shape[0], shape[1] * rows.key.dim(2) * shape[2]);
+  check_states("recurrent_step", states, slots, shape[0], "heads · k · v", shape[1] * rows.key.dim(2) * shape[2]);
   const ContiguousOperand query(rows.query), key(rows.key), value(rows.value), decay(rows.decay), rate(rows.rate), from(slots.from),
       to(slots.to);
   Tensor states_out = states, result = make_result("recurrent_step", shape, DType::f32, rows.value.device());

@@ -1,6 +1,7 @@
 // recurrent_step: positions of linear attention, whose states change and are read in one pass.
 #pragma once
 
+#include "wick/tensor/ops/state_slots.h"
 #include "wick/tensor/tensor.h"
 
 namespace [[gnu::visibility("default")]] wick {
@@ -10,11 +11,6 @@ namespace [[gnu::visibility("default")]] wick {
 // before.
 struct RecurrentRows {
   Tensor query, key, value, decay, rate;
-};
-
-// The slots of the sequences' states, i32 [sequences]: those that are read, and those that are written.
-struct StateSlots {
-  Tensor from, to;
 };
 
 // A head's state S [k, v] decays, takes the position in and is read (Dao & Gu 2024; delta: Yang, Kautz & Hatamizadeh 2025):

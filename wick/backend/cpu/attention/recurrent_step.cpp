@@ -1,9 +1,9 @@
 // recurrent_step: heads are shared out to the threads.
 #include <cstdint>
 
+#include "wick/backend/cpu/attention/state_slots.h"
 #include "wick/backend/cpu/cpu_runtime.h"
 #include "wick/backend/cpu/op_table.h"
-#include "wick/base/fail.h"
 
 namespace wick::cpu {
 namespace {
@@ -33,17 +33,6 @@ class RecurrentStep {
   [[nodiscard]] int64_t numbers() const { return keys_ * values_; }
   // All that is changed.
   [[nodiscard]] int64_t work() const { return states() * numbers() * positions_; }
-
-  // Before anything is written.
-  void check() const {
-    const int64_t slots = call_.outputs[0].layout->shape()[0];
-    for (int64_t sequence = 0; sequence < sequences_; ++sequence) {
-      for (const int64_t slot : {from_[sequence], to_[sequence]}) {
-        if (slot >= 0 && slot < slots) continue;
-        fail(ErrorCode::invalid_argument, "recurrent_step: sequence {} names slot {}; allowed: 0 to {}", sequence, slot, slots - 1);
-      }
-    }
-  }
 
   void run(int64_t index) const {
     const int64_t sequence = index / heads_, head = index % heads_;
@@ -82,7 +71,7 @@ class RecurrentStep {
 
 void recurrent_step_f32(const OpCall& call) {
   const RecurrentStep job(call);
-  job.check();
+  check_slots(call, call.inputs[5], call.inputs[6], call.outputs[0]);
   const auto run_share = [&](Scratch& /*scratch*/, int64_t begin, int64_t end) {
     for (int64_t index = begin; index < end; ++index) job.run(index);
   };

@@ -1,4 +1,4 @@
-// A step of linear attention: columns of a state by vectors, all of its rows one after the other.
+// A step of linear attention: columns of a state by vectors, all of its rows one after the other. A row of a convolution, by vectors.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "wick/backend/cpu/simd/recurrent_kernels.cpp"
 #include <hwy/cache_control.h>
@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "wick/backend/cpu/simd/math-inl.h"
 #include "wick/backend/cpu/simd/recurrent_kernels.h"
 #include "wick/backend/cpu/simd/select.h"
 #include "wick/backend/cpu/simd/simd_kernels.h"
@@ -85,7 +86,24 @@ void step(const RecurrentHead& head, int64_t keys, int64_t values) {
   hwy::FlushStream();
 }
 
-void fill_recurrent(SimdKernels& kernels) { kernels.recurrent = {step<false>, step<true>}; }
+template <class D>
+HWY_INLINE void conv_columns(const ConvRow& row, int64_t kernel, int64_t first, D d) {
+  auto sum = hn::LoadU(d, row.bias + first);
+  for (int64_t tap = 0; tap < kernel; ++tap) {
+    sum = hn::MulAdd(hn::LoadU(d, row.weight + tap * row.weight_stride + first), hn::LoadU(d, row.seen[tap] + first), sum);
+  }
+  hn::StoreU(row.silu ? times_logistic(d, sum, sum) : sum, d, row.result + first);
+}
+
+void conv_row(const ConvRow& row, int64_t kernel, int64_t columns) {
+  const hn::ScalableTag<float> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t first = 0;
+  for (; first + lanes <= columns; first += lanes) conv_columns(row, kernel, first, d);
+  for (; first < columns; ++first) conv_columns(row, kernel, first, hn::CappedTag<float, 1>());
+}
+
+void fill_recurrent(SimdKernels& kernels) { kernels.recurrent = {step<false>, step<true>, conv_row}; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace wick::cpu

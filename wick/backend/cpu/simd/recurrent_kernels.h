@@ -1,4 +1,5 @@
-// A step of linear attention for one head: its state is read once, changed, written and multiplied by the query.
+// What recurrent layers keep of sequences. A step of linear attention for one head: its state is read once, changed, written and multiplied
+// by the query. A row of a causal convolution.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +19,21 @@ struct RecurrentHead {
   bool around_caches;  // whether the state is written to memory, not to the caches, where its rows are whole aligned vectors
 };
 
-// As RecurrentStepParams define it. Results do not depend on what else is computed.
+// A row of some columns: those that each tap sees, and the taps.
+struct ConvRow {
+  const float* const* seen;  // [kernel], of [columns] each
+  const float* weight;       // of tap i: weight + i · weight_stride
+  int64_t weight_stride;
+  const float* bias;
+  float* result;
+  bool silu;
+};
+
+// As RecurrentStepParams and CausalConvParams define it. Results do not depend on what else is computed.
 struct RecurrentKernels {
   void (*step)(const RecurrentHead& head, int64_t keys, int64_t values) = nullptr;
   void (*delta_step)(const RecurrentHead& head, int64_t keys, int64_t values) = nullptr;
+  void (*conv_row)(const ConvRow& row, int64_t kernel, int64_t columns) = nullptr;
 };
 
 }  // namespace wick::cpu
