@@ -2,6 +2,7 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509_vfy.h>
+#include <openssl/x509v3.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -93,7 +94,7 @@ class TlsSession : public std::enable_shared_from_this<TlsSession> {
 
   // Of a handshake.
   [[nodiscard]] std::string reason_of(error_code error) {
-    const long verdict = SSL_get_verify_result(secure_.native_handle());  // NOLINT(google-runtime-int): OpenSSL's type
+    const long verdict = SSL_get_verify_result(secure_.native_handle());
     const char* const said = X509_verify_cert_error_string(verdict);
     switch (verdict) {
       case X509_V_OK: break;
@@ -110,7 +111,7 @@ class TlsSession : public std::enable_shared_from_this<TlsSession> {
     if (error == asio::error::eof || error == ssl::error::stream_truncated) {
       return "the connection ended in the TLS handshake; a server without TLS has a URL with http://";
     }
-    const int reason = ERR_GET_REASON(static_cast<unsigned long>(error.value()));  // NOLINT(google-runtime-int): OpenSSL's type
+    const int reason = ERR_GET_REASON(static_cast<unsigned long>(error.value()));
     if (error.category() == asio::error::get_ssl_category() && (reason == SSL_R_WRONG_VERSION_NUMBER || reason == SSL_R_HTTP_REQUEST)) {
       return "it does not speak TLS; write http:// in place of https://";
     }
