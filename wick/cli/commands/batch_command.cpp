@@ -14,6 +14,7 @@
 #include "wick/cli/hub/model_path.h"
 #include "wick/cli/output_file.h"
 #include "wick/cli/progress_bar.h"
+#include "wick/cli/text_format.h"
 #include "wick/server/batch/batch_input.h"
 #include "wick/server/batch/batch_results.h"
 #include "wick/server/batch/batch_run.h"
@@ -138,8 +139,9 @@ void report(Console& console, const BatchFiles& files, const BatchInput& input, 
     console.exit_code = kExitInterrupted;
     return;
   }
-  console.note(fmt::format("{} requests, {} of them in earlier runs, {} prompt tokens ({} found in the cache) and {} generated in {:.1f} s",
-                           done, outcome.earlier, speed.prompt_tokens, speed.cached_tokens, speed.generated_tokens, speed.seconds));
+  console.note(fmt::format("{}, {} of them in earlier runs, {} prompt tokens ({} found in the cache) and {} generated in {:.1f} s",
+                           format_counted(done, "request"), outcome.earlier, speed.prompt_tokens, speed.cached_tokens,
+                           speed.generated_tokens, speed.seconds));
   if (results.failed() == 0) return;
   console.error(fmt::format("{} of {} requests failed; {} says why, and without it the same command tries them again", results.failed(),
                             total, files.errors));

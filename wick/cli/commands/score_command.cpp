@@ -1,6 +1,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "wick/cli/flags/flags.h"
 #include "wick/cli/hub/model_path.h"
 #include "wick/cli/load_model.h"
+#include "wick/cli/text_format.h"
 #include "wick/cli/text_input.h"
 #include "wick/engine/logprobs.h"
 #include "wick/engine/prompt.h"
@@ -114,8 +116,9 @@ void score_command(Console& console, const Arguments& arguments) {
       console.out << json_text(to_json(text, result, tokenizer)) << '\n';
     } else {
       const double mean = result.tokens.empty() ? 0 : result.sum() / static_cast<double>(result.tokens.size());
-      console.out << fmt::format("{:.4f}  {} tokens, {:.4f} each, perplexity {:.4f}: {}\n", result.sum(), result.tokens.size(), mean,
-                                 std::exp(-mean), json_text(nlohmann::json(text)));
+      console.out << fmt::format("{:.4f}  {}, {:.4f} each, perplexity {:.4f}: {}\n", result.sum(),
+                                 format_counted(std::ssize(result.tokens), "token"), mean, std::exp(-mean),
+                                 json_text(nlohmann::json(text)));
     }
   }
   note_fallback_ops(console, loaded.model->device());

@@ -110,7 +110,10 @@ int64_t parse_integer(std::string_view flag, std::string_view text, int64_t mini
   if (error == std::errc::invalid_argument || !whole) {
     fail(ErrorCode::invalid_argument, "{} '{}': not a whole number; it must be {}", flag, text, describe_range(minimum, maximum));
   }
-  if (error != std::errc() || value < minimum || value > maximum) {
+  if (error == std::errc::result_out_of_range) {
+    fail(ErrorCode::invalid_argument, "{} {}: more than 64 bits hold; it must be {}", flag, text, describe_range(minimum, maximum));
+  }
+  if (value < minimum || value > maximum) {
     fail(ErrorCode::invalid_argument, "{} {}: must be {}", flag, text, describe_range(minimum, maximum));
   }
   return value;
