@@ -56,7 +56,7 @@ std::vector<ir::Kernel> kernels_for(const DeviceCaps& caps) {
     all.push_back(kernels::matvec({dtype, kernels::RowAccess::blocks}, 1, caps));
   for (const uint32_t rows : {1U, 4U})
     all.push_back(kernels::attention({.access = kernels::RowAccess::vectors, .rows = rows, .splits = true}, caps));
-  all.push_back(kernels::attention_join(false, false, caps));
+  all.push_back(kernels::attention_join(DType::f32, false, false, caps));
   all.push_back(kernels::matmul_blocks(DType::f32, caps));
   for (const TileShape& shape : caps.tiles) all.push_back(kernels::matmul_tiles(shape, static_cast<uint32_t>(caps.max_subgroup_size)));
   return all;

@@ -218,7 +218,7 @@ KernelCase softmax_case(DType dtype, const DeviceCaps& caps) {
   return result;
 }
 
-KernelCase rms_norm_case(DType dtype, const DeviceCaps& caps) {
+KernelCase rms_norm_case(DType dtype, DType norm_dtype, const DeviceCaps& caps) {
   const std::size_t rows = 2, columns = 96;
   const Element element = kernels::element_of(dtype);
   const Numbers x = numbers(element, rows * columns, 6), w = numbers(Element::f32, columns, 7);
@@ -229,17 +229,18 @@ KernelCase rms_norm_case(DType dtype, const DeviceCaps& caps) {
     for (std::size_t c = 0; c < columns; ++c) y.push_back(x[r * columns + c] / std::sqrt(squares / columns + 1e-5) * w[c]);
   }
   KernelCase result;
-  result.kernel = kernels::rms_norm(dtype, kernels::RowLanes::group, caps);
+  result.kernel = kernels::rms_norm(dtype, norm_dtype, kernels::RowLanes::group, caps);
   result.name = result.kernel.name;
   result.grid = {2, 1, 1};
-  result.buffers = {input(element, x), input(Element::f32, w), output(element, y, 1e-6, std::max(epsilon(element), 1e-5))};
+  const Element norms = kernels::element_of(norm_dtype);
+  result.buffers = {input(element, x), input(Element::f32, w), output(norms, y, 1e-6, std::max(epsilon(norms), 1e-5))};
   result.parameters = row_parameters(rows, columns);
   result.parameters.insert(result.parameters.end(), {0, parameter_bits(1e-5F)});
   return result;
 }
 
 // `held`: quads that a lane keeps; 0: none.
-KernelCase add_rms_norm_case(DType dtype, uint32_t width, uint32_t held, const DeviceCaps& caps) {
+KernelCase add_rms_norm_case(DType dtype, DType norm_dtype, uint32_t width, uint32_t held, const DeviceCaps& caps) {
   const std::size_t rows = 2, columns = 96;
   const Element element = kernels::element_of(dtype);
   const Numbers x = numbers(element, rows * columns, 6), y = numbers(element, rows * columns, 8), w = numbers(Element::f32, columns, 7);
@@ -253,13 +254,14 @@ KernelCase add_rms_norm_case(DType dtype, uint32_t width, uint32_t held, const D
     for (std::size_t c = 0; c < columns; ++c) norm.push_back(sum[r * columns + c] / std::sqrt(squares / columns + 1e-5) * w[c]);
   }
   KernelCase result;
-  result.kernel = held > 0 ? kernels::add_rms_norm_held(held, kernels::RowLanes::group, caps)
-                           : kernels::add_rms_norm(dtype, width, kernels::RowLanes::group, caps);
+  result.kernel = held > 0 ? kernels::add_rms_norm_held(norm_dtype, held, kernels::RowLanes::group, caps)
+                           : kernels::add_rms_norm(dtype, norm_dtype, width, kernels::RowLanes::group, caps);
   result.name = result.kernel.name;
   result.grid = {2, 1, 1};
-  const double error = std::max(epsilon(element), 1e-5);
-  result.buffers = {input(element, x), input(element, y), input(Element::f32, w), output(element, sum, 1e-6, error),
-                    output(element, norm, 1e-6, error)};
+  const Element norms = kernels::element_of(norm_dtype);
+  result.buffers = {input(element, x), input(element, y), input(Element::f32, w),
+                    output(element, sum, 1e-6, std::max(epsilon(element), 1e-5)),
+                    output(norms, norm, 1e-6, std::max(epsilon(norms), 1e-5))};
   result.parameters = row_parameters(rows, columns / width);
   result.parameters.insert(result.parameters.end(), {0, 0, 0, parameter_bits(1e-5F)});
   return result;
@@ -682,13 +684,15 @@ KernelCase attention_tiles_case(DType cache, bool splits, const kernels::Attenti
       tiles.rows(), kernels::kAttentionKeys);
 }
 
-KernelCase attention_lanes_case(uint32_t width, bool splits, const kernels::AttentionLanes& lanes) {
-  return attention_block_case(
-      kernels::attention_by_lanes({.cache = DType::f16, .access = kernels::RowAccess::vectors, .splits = splits}, width, lanes), DType::f16,
-      splits, width, lanes.rows(), lanes.step());
+KernelCase attention_lanes_case(uint32_t width, bool splits, const kernels::AttentionLanes& lanes, bool halves = false) {
+  const kernels::AttentionForm form{.cache = DType::f16, .access = kernels::RowAccess::vectors, .splits = splits, .halves = halves};
+  KernelCase result =
+      attention_block_case(kernels::attention_by_lanes(form, width, lanes), DType::f16, splits, width, lanes.rows(), lanes.step());
+  if (halves) result.buffers.back() = output(Element::f16, Numbers(result.buffers.back().expected), 2e-3, 2e-3);
+  return result;
 }
 
-KernelCase attention_join_case(const DeviceCaps& caps) {
+KernelCase attention_join_case(DType dtype, const DeviceCaps& caps) {
   const std::size_t heads = 3, splits = 5, dim = 64;
   const Numbers sums = numbers(Element::f32, heads * splits * dim, 18);
   Numbers stats = numbers(Element::f32, heads * splits * 2, 19, 4), out(heads * dim);
@@ -702,12 +706,13 @@ KernelCase attention_join_case(const DeviceCaps& caps) {
     }
   }
   KernelCase result;
-  result.kernel = kernels::attention_join(false, false, caps);
+  result.kernel = kernels::attention_join(dtype, false, false, caps);
   result.name = result.kernel.name;
   result.grid = {static_cast<uint32_t>(heads), 1, 1};
   Numbers parts = sums;
   parts.insert(parts.end(), stats.begin(), stats.end());
-  result.buffers = {input(Element::f32, parts), output(Element::f32, out, 1e-5)};
+  const Element element = kernels::element_of(dtype);
+  result.buffers = {input(Element::f32, parts), output(element, out, 1e-5, epsilon(element))};
   result.parameters = {static_cast<uint32_t>(dim), static_cast<uint32_t>(splits), static_cast<uint32_t>(heads),
                        static_cast<uint32_t>(sums.size()), 0};
   return result;
@@ -902,10 +907,13 @@ std::vector<KernelCase> kernel_cases(const DeviceCaps& caps) {
   for (const Reduce reduce : {Reduce::add, Reduce::minimum, Reduce::maximum}) cases.push_back(reduce_case(reduce, caps));
   cases.push_back(softmax_case(DType::f32, caps));
   cases.push_back(softmax_case(DType::f16, caps));
-  cases.push_back(rms_norm_case(DType::f32, caps));
-  cases.push_back(rms_norm_case(DType::bf16, caps));
-  for (const uint32_t width : {1U, 4U}) cases.push_back(add_rms_norm_case(DType::f32, width, 0, caps));
-  cases.push_back(add_rms_norm_case(DType::f32, 4, 1, caps));
+  cases.push_back(rms_norm_case(DType::f32, DType::f32, caps));
+  cases.push_back(rms_norm_case(DType::bf16, DType::bf16, caps));
+  cases.push_back(rms_norm_case(DType::f32, DType::f16, caps));
+  for (const DType norms : {DType::f32, DType::f16}) {
+    for (const uint32_t width : {1U, 4U}) cases.push_back(add_rms_norm_case(DType::f32, norms, width, 0, caps));
+    cases.push_back(add_rms_norm_case(DType::f32, norms, 4, 1, caps));
+  }
   cases.push_back(norm_by_lane_case(caps));
   cases.push_back(matmul_case(caps));
   cases.push_back(tiles_case(caps));
@@ -952,10 +960,12 @@ std::vector<KernelCase> kernel_cases(const DeviceCaps& caps) {
     cases.push_back(attention_lanes_case(splits ? 64 : 128, splits, {.row_subgroups = 1, .key_subgroups = 4}));
     cases.push_back(attention_lanes_case(splits ? 64 : 128, splits, {.row_subgroups = 4, .key_subgroups = 1, .staged = true}));
   }
+  cases.push_back(attention_lanes_case(64, false, {.row_subgroups = 4, .key_subgroups = 1}, true));
+  cases.push_back(attention_lanes_case(128, false, {.row_subgroups = 1, .key_subgroups = 4}, true));
   cases.push_back(linear_case(DType::q6_k, 2, caps));
   cases.push_back(linear_case(DType::iq4_nl, 1, caps));
   cases.push_back(linear_case(DType::q4_k, 0, caps));
-  cases.push_back(attention_join_case(caps));
+  for (const DType dtype : {DType::f32, DType::f16}) cases.push_back(attention_join_case(dtype, caps));
   cases.push_back(rope_case(caps));
   cases.push_back(rope_into_cache_case(DType::f32, 4, false, caps));
   cases.push_back(rope_into_cache_case(DType::f16, 1, true, caps));

@@ -79,9 +79,16 @@ class Families {
     begin();
     for (const DType dtype : floats_) {
       for (const RowLanes lanes : kRowLanes) {
-        add([=, this] { return kernels::rms_norm(dtype, lanes, caps_); });
+        add([=, this] { return kernels::rms_norm(dtype, dtype, lanes, caps_); });
         add([=, this] { return kernels::layer_norm(dtype, lanes, caps_); });
       }
+    }
+    begin();
+    for (const RowLanes lanes : kRowLanes) add([=, this] { return kernels::rms_norm(DType::f32, DType::f16, lanes, caps_); });
+    for (const DType result : {DType::f32, DType::f16}) {
+      for (const uint32_t width : {1U, 4U})
+        add([=, this] { return kernels::add_rms_norm(DType::f32, result, width, RowLanes::group, caps_); });
+      add([=, this] { return kernels::add_rms_norm_held(result, 2, RowLanes::group, caps_); });
     }
     begin();
     for (const DType dtype : numbers_) {
@@ -254,7 +261,9 @@ class Families {
       const kernels::RecurrentShape shape{.keys = 128, .columns = kernels::recurrent_columns(128, caps_), .decays_by_key = delta};
       add([=, this] { return kernels::recurrent_step({delta, delta}, shape, caps_); });
     }
-    for (const bool ends : {false, true}) add([=, this] { return kernels::attention_join(ends, ends, caps_); });
+    for (const DType result : {DType::f32, DType::f16}) {
+      for (const bool ends : {false, true}) add([=, this] { return kernels::attention_join(result, ends, ends, caps_); });
+    }
   }
 
   const DeviceCaps& caps_;

@@ -4,7 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <random>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "model/tiny_model.h"
 #include "unit/found_devices.h"
@@ -160,6 +165,49 @@ std::string place_name(const ::testing::TestParamInfo<Place>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Devices, BatchTest, ::testing::ValuesIn(places()), place_name);
 
+// How often the text is in the file.
+size_t count_in(const std::filesystem::path& path, const std::string& text) {
+  std::ifstream file(path);
+  const std::string all(std::istreambuf_iterator<char>(file), {});
+  size_t count = 0;
+  for (size_t at = all.find(text); at != std::string::npos; at = all.find(text, at + 1)) ++count;
+  return count;
+}
+
+class DeviceProductsTest : public ::testing::TestWithParam<DeviceLocation> {};
+
+// Norms, attention and gates write the f16 that a device's own products read, but where somebody looks at what weights are multiplied by:
+// there four copies a layer round f32 to it, and the logits are the same.
+TEST_P(DeviceProductsTest, ReadWhatWasRoundedOnce) {
+  constexpr int64_t kTokens = 132;  // that go through unpacked weights
+  TinyModel tiny;
+  tiny.layers = 1, tiny.width = 256, tiny.feed_forward = 512, tiny.heads = tiny.kv_heads = 2, tiny.head_dim = 128;
+  tiny.dtype = DType::q4_k;
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder.path() / "tiny.gguf", trace = folder.path() / "trace.json";
+  write_tiny_model(tiny, path);
+  std::mt19937 random{9};
+  const std::vector<int32_t> tokens = random_tokens(random, kTokens, tiny.vocab);
+  const auto run = [&](const InputObserver& observe) {
+    std::vector<float> logits;
+    {
+      // What both runs launch is compiled once.
+      const Device device =
+          Device::open(GetParam(), {.cache_directory = (folder.path() / "kernels").string(), .trace_file = trace.string()});
+      const auto model = load_language_model(GgufFile::open(path), device, {.observe = observe});
+      const auto sequence = model->new_sequence(kTokens);
+      logits = model->forward(tokens, *sequence, LogitRows::last).to_vector<float>();
+    }
+    // Each launch is there as it is queued and as it runs.
+    return std::pair(logits, count_in(trace, "\"copy_f32_f16") / 2);
+  };
+  const auto [logits, copies] = run({});
+  const auto [observed, more] = run([](const WeightInput& /*input*/) {});
+  EXPECT_EQ(logits, observed);
+  EXPECT_EQ(copies, 0U);
+  EXPECT_EQ(more, static_cast<size_t>(4 * tiny.layers));
+}
+
 class DeviceMemoryTest : public ::testing::TestWithParam<DeviceLocation> {};
 
 // Of weights that a device unpacks for its own product it keeps none: those of this model are 4.5 MiB unpacked. (Of a model of 8 billion
@@ -192,12 +240,16 @@ std::vector<DeviceLocation> devices_with_products() {
   return devices;
 }
 
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(DeviceMemoryTest);
-INSTANTIATE_TEST_SUITE_P(Devices, DeviceMemoryTest, ::testing::ValuesIn(devices_with_products()), [](const auto& info) {
+std::string location_name(const ::testing::TestParamInfo<DeviceLocation>& info) {
   std::string name = info.param.to_string();
   std::replace(name.begin(), name.end(), ':', '_');
   return name;
-});
+}
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(DeviceMemoryTest);
+INSTANTIATE_TEST_SUITE_P(Devices, DeviceMemoryTest, ::testing::ValuesIn(devices_with_products()), location_name);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(DeviceProductsTest);
+INSTANTIATE_TEST_SUITE_P(Devices, DeviceProductsTest, ::testing::ValuesIn(devices_with_products()), location_name);
 
 class BatchResultsTest : public ::testing::Test {
  protected:

@@ -1,6 +1,7 @@
 // Products by a vendor's library: by this machine's, or by those of tests/fake_gpu.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <deque>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "wick/base/half.h"
 #include "wick/tensor/ops/linear.h"
 #include "wick/tensor/ops/matmul.h"
+#include "wick/tensor/ops/normalize.h"
 
 namespace wick {
 
@@ -118,7 +120,8 @@ TEST_P(StreamProductsTest, OfAGatedPairStayHalvesUntilTheNextProduct) {
   const std::vector<float> gates = product(x, turned(g), kRows, kWidth, kWidth), ups = product(x, turned(u), kRows, kWidth, kWidth);
   const auto weight = [&](const std::vector<float>& w) { return Tensor::from_vector(w, {kWidth, kWidth}, device).to_dtype(DType::f16); };
   const Tensor gate = weight(g), up = weight(u), activations = Tensor::from_vector(x, {kRows, kWidth}, device);
-  const Tensor hidden = gated_linear_for(gate, activations, gate, up);
+  const std::array<const Tensor*, 1> next{&gate};
+  const Tensor hidden = gated_linear(activations, gate, up, {}, {}, linear_input_dtype(kRows, next));
   EXPECT_EQ(hidden.dtype(), DType::f16);
   expect_products(2);
   const std::vector<float> between = hidden.to_dtype(DType::f32).to_vector<float>();
@@ -135,10 +138,45 @@ TEST_P(StreamProductsTest, OfAGatedPairStayHalvesUntilTheNextProduct) {
   expect_products(6);
   // Few rows have kernels of their own, which take f32.
   const Tensor few = activations.narrow(0, 0, 3);
-  EXPECT_EQ(gated_linear_for(gate, few, gate, up).dtype(), DType::f32);
+  EXPECT_EQ(linear_input_dtype(3, next), DType::f32);
+  EXPECT_EQ(gated_linear(few, gate, up, {}, {}, DType::f16).to_bytes(), gated_linear(few, gate, up).to_dtype(DType::f16).to_bytes());
   const Tensor some = hidden.narrow(0, 0, 3).contiguous();
   EXPECT_EQ(linear(some, gate).to_vector<float>(), linear(some.to_dtype(DType::f32), gate).to_vector<float>());
   expect_products(6);
+}
+
+// The norm before products writes what they would round it to; one of them that does not round it keeps all from it.
+TEST_P(StreamProductsTest, OfANormTakeItAsHalves) {
+  constexpr int64_t kWidth = 512, kRows = 64;
+  const Device device = with(VendorProducts::exact);
+  const auto tensor = [&](int64_t rows, uint32_t state) {
+    std::vector<float> values = signs(static_cast<size_t>(rows * kWidth), state);
+    for (size_t i = 0; i < values.size(); ++i) values[i] += static_cast<float>(i % 7) * 0.1F;
+    return Tensor::from_vector(values, {rows, kWidth}, device);
+  };
+  const Tensor x = tensor(kRows, 10), y = tensor(kRows, 11), scale = tensor(1, 12).reshape({kWidth});
+  const Tensor first = tensor(kWidth, 13).to_dtype(DType::f16), second = tensor(kWidth + 16, 14).to_dtype(DType::f16),
+               third = tensor(kWidth, 15).to_dtype(DType::f16), small = tensor(8, 16).to_dtype(DType::f16);
+  const std::array<const Tensor*, 3> weights{&first, &second, &third}, one_small{&first, &small, &third};
+  ASSERT_EQ(linear_input_dtype(kRows, weights), DType::f16);
+  EXPECT_EQ(linear_input_dtype(kRows, one_small), DType::f32);
+  EXPECT_EQ(linear_input_dtype(kRows, weights, {.precise = true}), DType::f32);
+  EXPECT_EQ(linear_input_dtype(kRows, weights, {.deterministic = true}), DType::f32);
+  EXPECT_EQ(linear_input_dtype(8, weights), DType::f32);
+  const SumAndNorm wide = add_rms_norm(x, y, scale, RmsNormParams{}), narrow = add_rms_norm(x, y, scale, RmsNormParams{}, DType::f16);
+  EXPECT_EQ(narrow.sum.to_bytes(), wide.sum.to_bytes());
+  EXPECT_EQ(narrow.norm.to_bytes(), wide.norm.to_dtype(DType::f16).to_bytes());
+  EXPECT_EQ(rms_norm(x, scale, RmsNormParams{}, DType::f16).to_bytes(),
+            rms_norm(x, scale, RmsNormParams{}).to_dtype(DType::f16).to_bytes());
+  const std::vector<Tensor> expected = linear(wide.norm, weights), found = linear(narrow.norm, weights);
+  expect_products(6);
+  for (size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(found[i].to_bytes(), expected[i].to_bytes()) << i;
+  EXPECT_EQ(gated_linear(narrow.norm, first, third).to_bytes(), gated_linear(wide.norm, first, third).to_bytes());
+  expect_products(10);
+  // Many rows get a bias afterwards.
+  const Tensor bias = x.narrow(0, 0, 1).reshape({kWidth});
+  EXPECT_EQ(linear(narrow.norm, first, {}, {.biases = {&bias}}).to_bytes(), linear(wide.norm, first, {}, {.biases = {&bias}}).to_bytes());
+  expect_products(12);
 }
 
 // 1 + 2⁻¹² has thirteen digits: eleven of them are 1.

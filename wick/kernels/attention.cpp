@@ -7,6 +7,7 @@
 #include "wick/kernels/group_reduce.h"
 #include "wick/kernels/math.h"
 #include "wick/kernels/math_detail.h"
+#include "wick/kernels/numbers.h"
 
 namespace wick::kernels {
 
@@ -212,7 +213,7 @@ Kernel attention(const AttentionForm& form, const DeviceCaps& caps) { return Att
 
 uint32_t AttentionForm::variant() const {
   uint32_t bits = 0;
-  for (const bool is : {splits, fixed, paged, causal, window, chunk, softcap, slopes, mask, sinks, logarithms})
+  for (const bool is : {splits, fixed, paged, causal, window, chunk, softcap, slopes, mask, sinks, logarithms, halves})
     bits = 2 * bits + (is ? 1U : 0U);
   return bits;
 }
@@ -230,14 +231,17 @@ std::string attention_suffix(const AttentionForm& form) {
   add(form.mask, 'm');
   add(form.sinks && !form.splits, 's');
   add(form.logarithms && !form.splits, 'l');
+  add(form.halves && !form.splits, 'h');
   return fmt::format("{}{}{}{}{}", form.splits ? "_splits" : "", form.fixed ? "_fixed" : "", form.paged ? "_paged" : "",
                      letters.empty() ? "" : "_", letters);
 }
 
-Kernel attention_join(bool sinks, bool logarithms, const DeviceCaps& caps) {
+Kernel attention_join(DType result, bool sinks, bool logarithms, const DeviceCaps& caps) {
   const ir::KernelOptions options{.group_size = options_of(caps).group_size};
-  KernelBuilder k(fmt::format("attention_join{}{}", sinks ? "_sinks" : "", logarithms ? "_logarithms" : ""), options);
-  const Memory parts = k.buffer("parts", Element::f32), out = k.output("out", Element::f32);
+  KernelBuilder k(fmt::format("attention_join{}{}{}", sinks ? "_sinks" : "", logarithms ? "_logarithms" : "",
+                              result == DType::f32 ? "" : fmt::format("_{}", to_string(result))),
+                  options);
+  const Memory parts = k.buffer("parts", Element::f32), out = k.output("out", element_of(result));
   const auto parameter = [&](const char* name) { return k.parameter(name, Type::u32); };
   const Value width = parameter("width"), splits = parameter("splits"), heads = parameter("heads"),
               stats_offset = parameter("stats_offset"), out_offset = parameter("out_offset");
@@ -267,7 +271,7 @@ Kernel attention_join(bool sinks, bool logarithms, const DeviceCaps& caps) {
       for (uint32_t j = 0; j < kTogether; ++j) added = fma(factor(i + j), parts[part(i + j) * width + column], added);
       total = added;
     });
-    out[out_offset + row * width + column] = shares.of(total);
+    store_number(out, result, out_offset + row * width + column, shares.of(total));
   });
   row_end.store_logarithm(k.local_id() == 0U, row);
   return k.finish();

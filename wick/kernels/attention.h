@@ -18,8 +18,8 @@ struct AttentionForm {
   bool paged = false;                      // the table has several blocks a sequence
   // AttentionParams'.
   bool causal = true, window = false, chunk = false, softcap = false, slopes = false, mask = false;
-  // Kernels that write results: attention_join's if there are splits.
-  bool sinks = false, logarithms = false;
+  // Kernels that write results: attention_join's if there are splits. halves: results of f16, of attention_by_lanes and attention_join.
+  bool sinks = false, logarithms = false, halves = false;
 
   // All but rows and columns as bits.
   [[nodiscard]] uint32_t variant() const;
@@ -48,8 +48,8 @@ struct AttentionForm {
 [[nodiscard]] ir::Kernel attention(const AttentionForm& form, const DeviceCaps& caps);
 [[nodiscard]] uint32_t attention_lanes(const DeviceCaps& caps);
 
-// Buffers parts (with their stats), out, sinks, logarithms. Parameters width, splits, heads, stats_offset, out_offset, sinks_offset,
-// logarithms_offset. Grid: rows of the output, over two dimensions if need be.
-[[nodiscard]] ir::Kernel attention_join(bool sinks, bool logarithms, const DeviceCaps& caps);
+// Buffers parts (with their stats), out (f32 or f16), sinks, logarithms. Parameters width, splits, heads, stats_offset, out_offset,
+// sinks_offset, logarithms_offset. Grid: rows of the output, over two dimensions if need be.
+[[nodiscard]] ir::Kernel attention_join(DType result, bool sinks, bool logarithms, const DeviceCaps& caps);
 
 }  // namespace wick::kernels

@@ -70,7 +70,7 @@ class AttentionArguments {
   ir::Value first_seen_;  // by any row of the block, if splits are fixed
 };
 
-// The form in a kernel's name: (f)ull, (w)indow, (c)hunk, (t)anh of a softcap, (a)libi, (m)ask, (s)inks, (l)ogarithms.
+// The form in a kernel's name: (f)ull, (w)indow, (c)hunk, (t)anh of a softcap, (a)libi, (m)ask, (s)inks, (l)ogarithms, (h)alves.
 [[nodiscard]] std::string attention_suffix(const AttentionForm& form);
 
 // The end of a row: adds the sink's share to the sum, divides by it, and writes the logarithm.

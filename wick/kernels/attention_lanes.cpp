@@ -9,6 +9,7 @@
 
 #include "wick/base/fail.h"
 #include "wick/kernels/attention_arguments.h"
+#include "wick/kernels/numbers.h"
 #include "wick/kernels/tile_product.h"
 
 namespace wick::kernels {
@@ -43,7 +44,8 @@ class AttentionByLanes {
         key_units_(k_, form.cache, form.access, "k"),
         value_units_(k_, key_units_, "v"),
         a_(k_, form),
-        out_(k_.output("out", Element::f32)),
+        result_(form.halves && !form.splits ? DType::f16 : DType::f32),
+        out_(k_.output("out", quad_element_of(result_))),
         row_end_(k_, form.sinks && !form.splits, form.logarithms && !form.splits) {
     for (uint32_t i = 0; i < 2; ++i) {
       largest_.push_back(k_.variable(k_.lowest()));
@@ -267,11 +269,18 @@ class AttentionByLanes {
         for (uint32_t e = 0; e < results.size(); e += 4) {
           const uint32_t half = e / static_cast<uint32_t>(output_.size()), tile = e % static_cast<uint32_t>(output_.size());
           const Value column = (t_ * 2U + half) * 8U + (tile / 8 * 64 + tile % 8);
-          out_.store(a_.out_offset + at * width_ + column, {results[e], results[e + 1], results[e + 2], results[e + 3]});
+          store_columns(at, column, {results[e], results[e + 1], results[e + 2], results[e + 3]});
         }
       });
       store_end(exists & (t_ == 0U), at, largest_[i], sum_[i]);
     }
+  }
+
+  // Four results of a row, from that column on.
+  void store_columns(const Value& at, const Value& column, const Quad& results) {
+    const Value first = a_.out_offset + at * width_ + column;
+    if (result_ != DType::f32) return store_quad(out_, result_, first / 4U, results);
+    out_.store(first, {results[0], results[1], results[2], results[3]});
   }
 
   void store_end(const Value& gate, const Value& at, const Value& largest, const Value& sum) {
@@ -308,7 +317,7 @@ class AttentionByLanes {
       Value largest = stats[stat(k_.constant(0U), in_tile)];
       for (uint32_t s = 1; s < subgroups; ++s) largest = max(largest, stats[stat(k_.constant(s), in_tile)]);
       Value total = k_.constant(0.0F);
-      std::array<Value, 4> results{total, total, total, total};
+      Quad results{total, total, total, total};
       // Of tile 8h + i column n is element 8n + i of the h-th 64.
       const Value place = column / 64U * 64U + column % 8U * 8U + column / 8U % 8U;
       for (uint32_t s = 0; s < subgroups; ++s) {
@@ -322,7 +331,7 @@ class AttentionByLanes {
         const RowEnd::Shares shares = row_end_.shares(largest * kNatsPerBit, total, a_.head_of(row));
         for (Value& result : results) result = shares.of(result);
       }
-      out_.store(a_.out_offset + at * width_ + column, {results[0], results[1], results[2], results[3]});
+      store_columns(at, column, results);
       store_end(column == 0U, at, largest, total);
     });
   }
@@ -334,6 +343,7 @@ class AttentionByLanes {
   Memory q_;
   UnitReader key_units_, value_units_;
   AttentionArguments a_;
+  DType result_;
   Memory out_;
   RowEnd row_end_;
   std::vector<Variable> largest_, sum_;  // of the lane's two rows; its share of the sum

@@ -12,8 +12,13 @@ using namespace ir;
 
 namespace {
 
-std::string name_of(std::string_view what, DType dtype, RowLanes lanes, const ir::KernelOptions& options) {
-  return fmt::format("{}_{}{}", what, to_string(dtype), row_suffix(lanes, options));
+std::string name_of(std::string_view what, std::string_view dtypes, RowLanes lanes, const ir::KernelOptions& options) {
+  return fmt::format("{}_{}{}", what, dtypes, row_suffix(lanes, options));
+}
+
+// Its operands' dtype, and that of its norms where it is another.
+std::string dtypes_of(DType dtype, DType result) {
+  return result == dtype ? std::string(to_string(dtype)) : fmt::format("{}_{}", to_string(dtype), to_string(result));
 }
 
 ir::Element weight_element(DType dtype) { return dtype == DType::f64 ? ir::Element::f64 : ir::Element::f32; }
@@ -22,7 +27,7 @@ ir::Element weight_element(DType dtype) { return dtype == DType::f64 ? ir::Eleme
 
 Kernel softmax(DType dtype, bool log, RowLanes lanes, const DeviceCaps& caps) {
   const ir::KernelOptions options = row_options(lanes, caps);
-  KernelBuilder k(name_of(log ? "log_softmax" : "softmax", dtype, lanes, options), options);
+  KernelBuilder k(name_of(log ? "log_softmax" : "softmax", to_string(dtype), lanes, options), options);
   const Memory x = k.buffer("x", element_of(dtype)), y = k.output("y", element_of(dtype));
   RowWalk row(k, lanes);
   const Value first = k.parameter("first", Type::u32);
@@ -46,11 +51,11 @@ Kernel softmax(DType dtype, bool log, RowLanes lanes, const DeviceCaps& caps) {
   return k.finish();
 }
 
-Kernel rms_norm(DType dtype, RowLanes lanes, const DeviceCaps& caps) {
+Kernel rms_norm(DType dtype, DType result, RowLanes lanes, const DeviceCaps& caps) {
   const ir::KernelOptions options = row_options(lanes, caps);
-  KernelBuilder k(name_of("rms_norm", dtype, lanes, options), options);
+  KernelBuilder k(name_of("rms_norm", dtypes_of(dtype, result), lanes, options), options);
   const Memory x = k.buffer("x", element_of(dtype)), weight = k.buffer("weight", weight_element(dtype)),
-               y = k.output("y", element_of(dtype));
+               y = k.output("y", element_of(result));
   RowWalk row(k, lanes);
   const Value first = k.parameter("first", Type::u32), weight_first = k.parameter("weight_first", Type::u32);
   const Type type = compute_type(dtype);
@@ -62,17 +67,18 @@ Kernel rms_norm(DType dtype, RowLanes lanes, const DeviceCaps& caps) {
         row.reduce(group, Reduce::add, k.number_of(type, 0, 0), [&](const Value& column) { return at(column) * at(column); });
     const Value scale = 1.0 / ir::native_sqrt(squares / cast(type, row.columns()) + epsilon);
     const Value begin = first + row.number() * row.columns();
-    row.each([&](const Value& column) { store_number(y, dtype, begin + column, at(column) * scale * weight[weight_first + column]); });
+    row.each([&](const Value& column) { store_number(y, result, begin + column, at(column) * scale * weight[weight_first + column]); });
   });
   return k.finish();
 }
 
-Kernel add_rms_norm(DType dtype, uint32_t width, RowLanes lanes, const DeviceCaps& caps) {
+Kernel add_rms_norm(DType dtype, DType result, uint32_t width, RowLanes lanes, const DeviceCaps& caps) {
   const ir::KernelOptions options = row_options(lanes, caps);
-  KernelBuilder k(name_of(width == 4 ? "add_rms_norm_quads" : "add_rms_norm", dtype, lanes, options), options);
-  const ir::Element element = width == 4 ? quad_element_of(dtype) : element_of(dtype);
+  KernelBuilder k(name_of(width == 4 ? "add_rms_norm_quads" : "add_rms_norm", dtypes_of(dtype, result), lanes, options), options);
+  const auto element_for = [&](DType of) { return width == 4 ? quad_element_of(of) : element_of(of); };
+  const ir::Element element = element_for(dtype);
   const Memory x = k.buffer("x", element), y = k.buffer("y", element), weight = k.buffer("weight", weight_element(dtype)),
-               sum = k.output("sum", element), norm = k.output("norm", element);
+               sum = k.output("sum", element), norm = k.output("norm", element_for(result));
   RowWalk row(k, lanes);
   const Value y_first = k.parameter("y_first", Type::u32), weight_first = k.parameter("weight_first", Type::u32);
   const Value sum_first = k.parameter("sum_first", Type::u32), norm_first = k.parameter("norm_first", Type::u32);
@@ -85,9 +91,9 @@ Kernel add_rms_norm(DType dtype, uint32_t width, RowLanes lanes, const DeviceCap
     const Value one = load_number(memory, of, unit);
     return Quad{one, one, one, one};
   };
-  const auto store = [&](const Memory& memory, const Value& unit, const Quad& numbers) {
-    if (width == 4) return store_quad(memory, dtype, unit, numbers);
-    store_number(memory, dtype, unit, numbers[0]);
+  const auto store = [&](const Memory& memory, DType of, const Value& unit, const Quad& numbers) {
+    if (width == 4) return store_quad(memory, of, unit, numbers);
+    store_number(memory, of, unit, numbers[0]);
   };
   row.run([&] {
     const Value begin = row.number() * row.columns();
@@ -97,7 +103,7 @@ Kernel add_rms_norm(DType dtype, uint32_t width, RowLanes lanes, const DeviceCap
     };
     const Value squares = row.reduce(group, Reduce::add, k.number_of(type, 0, 0), [&](const Value& unit) {
       const Quad total = at(unit);
-      store(sum, sum_first + begin + unit, total);
+      store(sum, dtype, sum_first + begin + unit, total);
       Value square = total[0] * total[0];
       for (uint32_t i = 1; i < width; ++i) square = square + total[i] * total[i];
       return square;
@@ -105,19 +111,21 @@ Kernel add_rms_norm(DType dtype, uint32_t width, RowLanes lanes, const DeviceCap
     const Value scale = 1.0 / ir::native_sqrt(squares / cast(type, row.columns() * width) + epsilon);
     row.each([&](const Value& unit) {
       const Quad total = at(unit), factor = load(weight, type == Type::f64 ? DType::f64 : DType::f32, weight_first + unit);
-      Quad result;
-      for (uint32_t i = 0; i < 4; ++i) result[i] = total[i] * scale * factor[i];
-      store(norm, norm_first + begin + unit, result);
+      Quad normed;
+      for (uint32_t i = 0; i < 4; ++i) normed[i] = total[i] * scale * factor[i];
+      store(norm, result, norm_first + begin + unit, normed);
     });
   });
   return k.finish();
 }
 
-Kernel add_rms_norm_held(uint32_t held, RowLanes lanes, const DeviceCaps& caps) {
+Kernel add_rms_norm_held(DType result, uint32_t held, RowLanes lanes, const DeviceCaps& caps) {
   const ir::KernelOptions options = row_options(lanes, caps);
-  KernelBuilder k(fmt::format("add_rms_norm_held{}{}", held, row_suffix(lanes, options)), options);
+  KernelBuilder k(fmt::format("add_rms_norm_held{}{}{}", held, result == DType::f32 ? "" : fmt::format("_{}", to_string(result)),
+                              row_suffix(lanes, options)),
+                  options);
   const Memory x = k.buffer("x", ir::Element::f32), y = k.buffer("y", ir::Element::f32), weight = k.buffer("weight", ir::Element::f32),
-               sum = k.output("sum", ir::Element::f32), norm = k.output("norm", ir::Element::f32);
+               sum = k.output("sum", ir::Element::f32), norm = k.output("norm", quad_element_of(result));
   RowWalk row(k, lanes);
   const Value y_first = k.parameter("y_first", Type::u32), weight_first = k.parameter("weight_first", Type::u32);
   const Value sum_first = k.parameter("sum_first", Type::u32), norm_first = k.parameter("norm_first", Type::u32);
@@ -145,9 +153,9 @@ Kernel add_rms_norm_held(uint32_t held, RowLanes lanes, const DeviceCaps& caps) 
     for (uint32_t i = 0; i < held; ++i) {
       k.when(exist[i], [&] {
         const Quad factor = load_quad(weight, DType::f32, weight_first + units[i]);
-        Quad result;
-        for (uint32_t j = 0; j < 4; ++j) result[j] = totals[i][j] * scale * factor[j];
-        store_quad(norm, DType::f32, norm_first + begin + units[i], result);
+        Quad normed;
+        for (uint32_t j = 0; j < 4; ++j) normed[j] = totals[i][j] * scale * factor[j];
+        store_quad(norm, result, norm_first + begin + units[i], normed);
       });
     }
   });
@@ -156,7 +164,7 @@ Kernel add_rms_norm_held(uint32_t held, RowLanes lanes, const DeviceCaps& caps) 
 
 Kernel layer_norm(DType dtype, RowLanes lanes, const DeviceCaps& caps) {
   const ir::KernelOptions options = row_options(lanes, caps);
-  KernelBuilder k(name_of("layer_norm", dtype, lanes, options), options);
+  KernelBuilder k(name_of("layer_norm", to_string(dtype), lanes, options), options);
   const Memory x = k.buffer("x", element_of(dtype)), weight = k.buffer("weight", weight_element(dtype)),
                bias = k.buffer("bias", weight_element(dtype)), y = k.output("y", element_of(dtype));
   RowWalk row(k, lanes);

@@ -431,11 +431,11 @@ void DecoderModel::move(Residual& residual, const Device& device) {
   residual.x = residual.x.to_device(device);
 }
 
-Tensor DecoderModel::normalize(Residual& residual, const Norm& norm) {
-  if (!residual.added) return norm(residual.x);
+Tensor DecoderModel::normalize(Residual& residual, const Norm& norm, DType dtype) {
+  if (!residual.added) return norm(residual.x, dtype);
   const Tensor added = *std::move(residual.added);
   residual.added.reset();
-  return norm.add(residual.x, added);
+  return norm.add(residual.x, added, dtype);
 }
 
 std::vector<Tensor> DecoderModel::angles_of(int64_t positions, const KvPool& pool, size_t device) const {
@@ -515,15 +515,23 @@ bool DecoderModel::run_fused(const DecoderBlock& block, Residual& residual, cons
   return true;
 }
 
+DType DecoderModel::norm_dtype(const DecoderBlock& block, int64_t rows, std::span<const MixerContext> contexts, size_t device) {
+  const bool halves = !block.norms_stream && std::ranges::all_of(block.parts, [&](const DecoderBlock::Part& part) {
+    return part.device == device && part.mixer->input_dtype(rows, contexts[device]) == DType::f16;
+  });
+  return halves ? DType::f16 : DType::f32;
+}
+
 void DecoderModel::run_block(const DecoderBlock& block, Residual& residual, std::span<const MixerContext> contexts, size_t device) const {
   if (run_fused(block, residual, contexts[device], device)) return;
+  const DType dtype = norm_dtype(block, residual.x.dim(0), contexts, device);
   std::optional<Tensor> normed;
-  if (block.norm) normed = normalize(residual, *block.norm);
+  if (block.norm) normed = normalize(residual, *block.norm, dtype);
   if (block.norms_stream) residual.x = *normed;
   std::optional<Tensor> sum;
   for (const DecoderBlock::Part& part : block.parts) {
     if (part.norm) {
-      normed = normalize(residual, *part.norm);
+      normed = normalize(residual, *part.norm, dtype);
     } else if (!normed) {
       settle(residual);
       normed = residual.x;

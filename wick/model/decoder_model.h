@@ -105,8 +105,8 @@ class DecoderModel final : public LanguageModel {
     Tensor x;
     std::optional<Tensor> added;
   };
-  // Its norm; what was pending has been added.
-  [[nodiscard]] static Tensor normalize(Residual& residual, const Norm& norm);
+  // Its norm; what was pending has been added. `dtype`: Norm's.
+  [[nodiscard]] static Tensor normalize(Residual& residual, const Norm& norm, DType dtype = DType::f32);
   static void settle(Residual& residual);
   // Takes the stream to another device, if it is not there.
   static void move(Residual& residual, const Device& device);
@@ -136,6 +136,8 @@ class DecoderModel final : public LanguageModel {
   // Whether the device records the step of a batch: one of few rows, which all want a result.
   [[nodiscard]] bool is_recorded(const Batch& batch, std::span<const int32_t> wanted, const ForwardOptions& options) const;
   [[nodiscard]] Tensor run_recorded(const Batch& batch, KvStep& step, KvPool& pool, const ForwardOptions& options) const;
+  // The dtype of the block's norms of so many rows: f16 if each part wants it, and nothing else reads it.
+  [[nodiscard]] static DType norm_dtype(const DecoderBlock& block, int64_t rows, std::span<const MixerContext> contexts, size_t device);
   // `contexts`: of each device; the block is on number `device`.
   void run_block(const DecoderBlock& block, Residual& residual, std::span<const MixerContext> contexts, size_t device) const;
   // The same in fewer passes; false, with nothing done, where the block or the device cannot.

@@ -124,6 +124,11 @@ void add_layer_norm(CaseList& list, const Shape& shape, DType dtype, DType weigh
            });
 }
 
+// A norm of f16 is that of f32, rounded once.
+void expect_rounded(Trial& trial, const Tensor& norm, const Tensor& halves) {
+  if (trial.has_values()) trial.expect_true(halves.to_bytes() == norm.to_dtype(DType::f16).to_bytes(), "f16 is not the norm rounded");
+}
+
 void add_rms_norm(CaseList& list, const Shape& shape, DType dtype, DType weight_dtype, View view, Range range) {
   list.add(OpId::rms_norm, dtype,
            fmt::format("{}/{}/weight {}/{}..{}", shape.to_string(), to_string(view), to_string(weight_dtype), range.low, range.high),
@@ -132,7 +137,9 @@ void add_rms_norm(CaseList& list, const Shape& shape, DType dtype, DType weight_
              const Tensor weight =
                  trial.input({shape.last()}, weight_dtype, view == View::contiguous ? View::contiguous : View::flipped, {0.5, 2});
              const RmsNormParams params{1e-5F};
-             trial.expect(OpId::rms_norm, &params, {&x, &weight}, rms_norm(x, weight, params.epsilon), rms_norm_bound(dtype, shape.last()));
+             const Tensor norm = rms_norm(x, weight, params);
+             trial.expect(OpId::rms_norm, &params, {&x, &weight}, norm, rms_norm_bound(dtype, shape.last()));
+             if (dtype == DType::f32) expect_rounded(trial, norm, rms_norm(x, weight, params, DType::f16));
            });
 }
 
@@ -144,7 +151,7 @@ void add_add_rms_norm(CaseList& list, const Shape& shape, DType dtype, DType wei
     const Tensor x = trial.input(shape, dtype, view), y = trial.input(shape, dtype, other_view);
     const Tensor weight = trial.input({shape.last()}, weight_dtype, View::contiguous, {0.5, 2});
     const RmsNormParams params{1e-5F};
-    const SumAndNorm result = add_rms_norm(x, y, weight, params.epsilon);
+    const SumAndNorm result = add_rms_norm(x, y, weight, params);
     const BinaryParams add{BinaryKind::add};
     const bool is_narrow = dtype != DType::f32 && dtype != DType::f64;
     trial.expect(OpId::binary, &add, {&x, &y}, result.sum,
@@ -154,6 +161,7 @@ void add_add_rms_norm(CaseList& list, const Shape& shape, DType dtype, DType wei
     std::vector<ReferenceTensor> expected(2, {shape, std::vector<double>(inputs[0].values.size()), dtype});
     if (shape.elements() > 0) rule(OpId::add_rms_norm).reference(&params, inputs, expected);
     trial.expect_values(expected[1], result.norm, rms_norm_bound(dtype, shape.last())(inputs, expected[1]));
+    if (dtype == DType::f32) expect_rounded(trial, result.norm, add_rms_norm(x, y, weight, params, DType::f16).norm);
   });
 }
 

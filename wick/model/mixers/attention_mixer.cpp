@@ -20,6 +20,10 @@ class AttentionMixer final : public Mixer {
   AttentionMixer(const AttentionSpec& spec, WeightReader& weights, const MixerPlace& place);
 
   [[nodiscard]] Tensor forward(const Tensor& normed, const MixerContext& context) const override;
+  [[nodiscard]] DType input_dtype(int64_t rows, const MixerContext& context) const override {
+    return context.input_dtype(rows,
+                               {&query_, projected_ > 1 ? &key_ : nullptr, projected_ > 2 ? &value_ : nullptr, gate_ ? &*gate_ : nullptr});
+  }
   [[nodiscard]] std::optional<Tensor> forward_fused(const Tensor& x, const Norm& norm, const MixerContext& context) const override;
   [[nodiscard]] std::vector<const ScaledMatrix*> matrices() const override {
     std::vector<const ScaledMatrix*> all{&query_, &key_, &value_};
@@ -202,6 +206,8 @@ Tensor AttentionMixer::heads_of(const std::vector<Tensor>& qkv, std::optional<Te
   const Tensor& values = context.pool.values(cached_);
   if (rotated_norm_) query = query * *rotated_norm_;
   if (spec_.temperature.length != 0) query = query * temperatures(spec_.temperature, context.places.step.positions);
+  // Into the next product.
+  const DType dtype = gate || sub_norm_ ? DType::f32 : context.input_dtype(query.dim(0), {&output_});
   AttentionParams params{.scale = spec_.scale,
                          .softcap = spec_.softcap,
                          .block_size = context.pool.block_size(),
@@ -219,11 +225,11 @@ Tensor AttentionMixer::heads_of(const std::vector<Tensor>& qkv, std::optional<Te
     if (is_symmetric) add(distance_mask(step, *std::exchange(biases.slopes, std::nullopt)));
     if (is_near) add(near_mask(step, spec_));
     if (own_bias_) add(own_bias_->of(query, by_head(qkv[1], spec_.kv_heads, key_norm_), step));
-    return finished(attention(query, keys, values, group.plan, params, biases), gate);
+    return finished(attention(query, keys, values, group.plan, params, biases, dtype), gate);
   }
   if (spec_.retention.kind == Retention::Kind::window) params.window = spec_.retention.size;
   if (spec_.retention.kind == Retention::Kind::chunk) params.chunk = spec_.retention.size;
-  return finished(attention(query, keys, values, group.plan, params, biases_), gate);
+  return finished(attention(query, keys, values, group.plan, params, biases_, dtype), gate);
 }
 
 Tensor AttentionMixer::finished(const Tensor& attended, const std::optional<Tensor>& gate) const {

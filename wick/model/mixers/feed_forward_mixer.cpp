@@ -15,6 +15,9 @@ class FeedForwardMixer final : public Mixer {
   FeedForwardMixer(const FeedForwardSpec& spec, WeightReader& weights, const MixerPlace& place);
 
   [[nodiscard]] Tensor forward(const Tensor& normed, const MixerContext& context) const override;
+  [[nodiscard]] DType input_dtype(int64_t rows, const MixerContext& context) const override {
+    return context.input_dtype(rows, {&up_, spec_.gated ? &gate_ : nullptr, scaled_by_ ? &*scaled_by_ : nullptr});
+  }
   [[nodiscard]] std::optional<Tensor> forward_fused(const Tensor& x, const Norm& norm, const MixerContext& context) const override;
   [[nodiscard]] std::vector<const ScaledMatrix*> matrices() const override {
     if (!spec_.gated) return {&up_, &down_};
@@ -85,9 +88,9 @@ Tensor FeedForwardMixer::inner(const Tensor& x, LinearFusion fusion, const Mixer
     LinearParams gated = params;
     gated.gate = *gate_kind_;
     fusion.biases = {pointer_to(gate_bias_), pointer_to(up_bias_)};
-    const bool directly = up_.scale == 1 && !sub_norm_ && !divisors_ && !context.observe && !context.adapts(down_);
-    if (directly) return gated_linear_for(down_.weight, x, gate_.weight, up_.weight, gated, fusion);
-    return up_.scaled(gated_linear(x, gate_.weight, up_.weight, gated, fusion));
+    const bool directly = up_.scale == 1 && !sub_norm_ && !divisors_;  // into the next product
+    const DType dtype = directly ? context.input_dtype(x.dim(0), {&down_}) : DType::f32;
+    return up_.scaled(gated_linear(x, gate_.weight, up_.weight, gated, fusion, dtype));
   }
   const std::array<const Tensor*, 2> projections{&gate_.weight, &up_.weight};
   const std::vector<Tensor> products = linear(x, projections, params, fusion);

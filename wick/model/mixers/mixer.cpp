@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "wick/tensor/ops/normalize.h"
 
@@ -23,6 +24,16 @@ Tensor MixerContext::adapted(const ScaledMatrix& matrix, const Tensor& x, Tensor
   return adapts(matrix) ? product + adapter_product(x, *matrix.adapters, *places.step.adapters, linear) : std::move(product);
 }
 
+DType MixerContext::input_dtype(int64_t rows, std::initializer_list<const ScaledMatrix*> matrices) const {
+  std::vector<const Tensor*> weights;
+  for (const ScaledMatrix* matrix : matrices) {
+    if (matrix == nullptr) continue;
+    if (observe || adapts(*matrix)) return DType::f32;
+    weights.push_back(&matrix->weight);
+  }
+  return linear_input_dtype(rows, weights, linear);
+}
+
 Norm::Norm(const NormSpec& spec, WeightReader& weights, const std::string& prefix, int64_t length)
     : kind_(spec.kind),
       epsilon_(spec.epsilon),
@@ -32,17 +43,17 @@ Norm::Norm(const NormSpec& spec, WeightReader& weights, const std::string& prefi
   if (kind_ == NormKind::layer && !bias_) bias_ = Tensor::zeros({length}, DType::f32, weights.device());
 }
 
-Tensor Norm::operator()(const Tensor& x) const {
+Tensor Norm::operator()(const Tensor& x, DType dtype) const {
   if (kind_ == NormKind::layer) return layer_norm(x, weight_, *bias_, epsilon_);
-  return biased(rms_norm(x, weight_, RmsNormParams{epsilon_, deterministic_}), bias_);
+  return biased(rms_norm(x, weight_, RmsNormParams{epsilon_, deterministic_}, bias_ ? DType::f32 : dtype), bias_);
 }
 
-Tensor Norm::add(Tensor& x, const Tensor& y) const {
+Tensor Norm::add(Tensor& x, const Tensor& y, DType dtype) const {
   if (kind_ == NormKind::layer) {
     x = x + y;
     return (*this)(x);
   }
-  SumAndNorm result = add_rms_norm(x, y, weight_, RmsNormParams{epsilon_, deterministic_});
+  SumAndNorm result = add_rms_norm(x, y, weight_, RmsNormParams{epsilon_, deterministic_}, bias_ ? DType::f32 : dtype);
   x = std::move(result.sum);
   return biased(result.norm, bias_);
 }

@@ -44,6 +44,8 @@ struct MixerContext {
   [[nodiscard]] Tensor product(const ScaledMatrix& matrix, const Tensor& x) const;
   // Whether adapted() adds something, so that the product must not be a part of a call that goes on with it.
   [[nodiscard]] bool adapts(const ScaledMatrix& matrix) const noexcept { return places.step.adapters && matrix.adapters != nullptr; }
+  // The dtype of what these matrices, of which some may be null, read: linear_input_dtype for them, and f32 where anything else reads it.
+  [[nodiscard]] DType input_dtype(int64_t rows, std::initializer_list<const ScaledMatrix*> matrices) const;
   // Reports the input of these weights ("blk.0.attn_q.weight") to the observer: each once, and none without a name.
   void show_input(std::initializer_list<std::string_view> weights, const Tensor& input) const { show_input(weights, {{}, input}); }
   // The same of stacks of `matrices`, of which each token uses those that `chosen` names.
@@ -64,6 +66,11 @@ class Mixer {
 
   // The addition to the residual stream for its normalized rows [rows, hidden_size].
   [[nodiscard]] virtual Tensor forward(const Tensor& normed, const MixerContext& context) const = 0;
+  // The dtype in which forward() wants so many rows: MixerContext::input_dtype of the matrices that read them.
+  [[nodiscard]] virtual DType input_dtype(int64_t rows, const MixerContext& context) const {
+    (void)rows, (void)context;
+    return DType::f32;
+  }
   // x + forward(norm(x)), the norm computed by the first products and the sum by the last one: fewer passes over x, and fewer launches.
   // Nothing where this mixer or the device cannot.
   [[nodiscard]] virtual std::optional<Tensor> forward_fused(const Tensor& x, const Norm& norm, const MixerContext& context) const {
@@ -93,9 +100,10 @@ class Norm {
  public:
   // `prefix`: "blk.3." or nothing.
   Norm(const NormSpec& spec, WeightReader& weights, const std::string& prefix, int64_t length);
-  [[nodiscard]] Tensor operator()(const Tensor& x) const;
-  // Adds y to x in place and returns x.
-  [[nodiscard]] Tensor add(Tensor& x, const Tensor& y) const;
+  // f32, or f16 if `dtype` is and the norm can write it.
+  [[nodiscard]] Tensor operator()(const Tensor& x, DType dtype = DType::f32) const;
+  // Adds y to x in place and returns the norm of x.
+  [[nodiscard]] Tensor add(Tensor& x, const Tensor& y, DType dtype = DType::f32) const;
   // Whether linear can compute it: no mean, no bias.
   [[nodiscard]] bool is_rms() const noexcept { return kind_ == NormKind::rms && !bias_; }
   // linear's norm; of an rms norm.

@@ -163,7 +163,7 @@ const Tensor& widened(const Tensor& query, std::optional<Tensor>& wide) {
 }
 
 AttentionState attend(const Tensor& given, const Tensor& key, const Tensor& value, const AttentionPlan& plan, AttentionParams params,
-                      const AttentionBiases& biases, bool with_logarithms) {
+                      const AttentionBiases& biases, DType dtype, bool with_logarithms) {
   check_assigned(
       "attention",
       {{"query", given}, {"key", key}, {"value", value}, {"starts", plan.starts}, {"lengths", plan.lengths}, {"table", plan.table}});
@@ -181,26 +181,28 @@ AttentionState attend(const Tensor& given, const Tensor& key, const Tensor& valu
   params.has_sinks = add_bias(inputs, plain.sinks, "sinks", {heads});
   params.has_slopes = add_bias(inputs, plain.slopes, "slopes", {heads});
   params.has_mask = add_bias(inputs, plain.mask, "mask", {heads, tokens, biases.mask ? biases.mask->shape().last() : 0});
-  AttentionState state{make_result("attention", {tokens, heads, value.shape()[2]}, DType::f32, query.device()), {}};
+  const DType written = rounds_results(query.device(), OpId::attention, key.dtype(), dtype) ? dtype : DType::f32;
+  AttentionState state{make_result("attention", {tokens, heads, value.shape()[2]}, written, query.device()), {}};
   std::vector<Tensor*> outputs{&state.value};
   if (with_logarithms) {
     state.log_sum_exp = make_result("attention", {tokens, heads}, DType::f32, query.device());
     outputs.push_back(&state.log_sum_exp);
   }
   apply(OpId::attention, &params, bytes_of(params), inputs, outputs);
+  if (written != dtype) state.value = state.value.to_dtype(dtype);
   return state;
 }
 
 }  // namespace
 
 Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, const AttentionPlan& plan, const AttentionParams& params,
-                 const AttentionBiases& biases) {
-  return attend(query, key, value, plan, params, biases, false).value;
+                 const AttentionBiases& biases, DType dtype) {
+  return attend(query, key, value, plan, params, biases, dtype, false).value;
 }
 
 AttentionState attention_state(const Tensor& query, const Tensor& key, const Tensor& value, const AttentionPlan& plan,
                                const AttentionParams& params, const AttentionBiases& biases) {
-  return attend(query, key, value, plan, params, biases, true);
+  return attend(query, key, value, plan, params, biases, DType::f32, true);
 }
 
 Tensor attention(const Tensor& given, const Tensor& key, const Tensor& value, const SequenceAttention& sequence) {

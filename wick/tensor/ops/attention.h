@@ -30,9 +30,9 @@ struct AttentionState {
 // query f32, f16 or bf16 [tokens, heads, d]; key [kv_heads, slots, d] and value [kv_heads, slots, value_d] of one of kCacheDTypes. Head h
 // reads key/value head h / (heads / kv_heads); no copy of shared heads is made. Errors: shape_mismatch, dtype_mismatch, invalid_argument
 // for parameters below 0 and, where the device's memory is the host's, for a plan that leads outside the cache; unsupported for a tracked
-// operand.
+// operand. Result: f32, rounded to `dtype` (linear_input_dtype) [tokens, heads, value_d].
 [[nodiscard]] Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, const AttentionPlan& plan,
-                               const AttentionParams& params, const AttentionBiases& biases = {});
+                               const AttentionParams& params, const AttentionBiases& biases = {}, DType dtype = DType::f32);
 [[nodiscard]] AttentionState attention_state(const Tensor& query, const Tensor& key, const Tensor& value, const AttentionPlan& plan,
                                              const AttentionParams& params, const AttentionBiases& biases = {});
 

@@ -93,6 +93,10 @@ Support support(const Device& device, OpId op, DType dtype, int kind) noexcept {
   return fallback != nullptr && on_host(fallback->cpu(), op, kind, dtype) != nullptr ? Support::cpu_fallback : Support::none;
 }
 
+bool rounds_results(const Device& device, OpId op, DType dtype, DType result) noexcept {
+  return result == DType::f16 && support(device, op, dtype) == Support::kernel;
+}
+
 void dispatch(OpId op, const void* params, std::span<const Tensor* const> inputs, std::span<const Tensor* const> outputs) {
   WICK_ASSERT(fits(info(op), params, inputs.size(), outputs.size()));
   const Device& device = outputs.front()->device();

@@ -26,6 +26,9 @@ namespace wick {
 enum class Support { none, native, kernel, reference, cpu_fallback };
 [[nodiscard]] Support support(const Device& device, OpId op, DType dtype, int kind = 0) noexcept;
 
+// Whether the op's portable kernels round results of f32 to that dtype by themselves, where they do so at all; else a copy does.
+[[nodiscard]] bool rounds_results(const Device& device, OpId op, DType dtype, DType result) noexcept;
+
 // Runs the op, unless all outputs are empty. `params` is the op's parameter struct. Errors: device_mismatch naming op and both devices;
 // unsupported naming op, dtype and device. The tape does not see it.
 void dispatch(OpId op, const void* params, std::span<const Tensor* const> inputs, std::span<const Tensor* const> outputs);

@@ -108,9 +108,17 @@ bool takes_lane_rows(const Tensor& x, const Tensor& weight, const LinearParams& 
 // Whether the device's own product of f16 multiplies so many rows, and takes them as f16.
 bool takes_halves(int64_t rows, const Tensor& weight, const LinearParams& params) {
   const Runtime& runtime = weight.device().runtime();
-  return !params.precise && !params.deterministic && runtime.runs_kernels() &&
+  return !params.precise && !params.deterministic && weight.rank() == 2 && runtime.runs_kernels() &&
          runtime.override_for(OpId::linear, 0, DType::f16) != nullptr &&
-         launchers::takes_half_rows(weight.dtype(), rows, weight.shape().last());
+         launchers::takes_half_rows(weight.dtype(), rows, weight.dim(0), weight.dim(1), runtime.caps());
+}
+
+// x as the products read it: f16 as it is where they take that, else f32, itself or `copy`.
+const Tensor& read_activations(const char* op, const Tensor& x, std::span<const Tensor* const> weights, const LinearParams& params,
+                               const LinearFusion& fusion, std::optional<Tensor>& copy) {
+  const bool whole = x.dtype() == DType::f16 && x.is_contiguous() && x.layout().offset() == 0 && x.elements() > 0;
+  const bool plain = whole && fusion.norm == nullptr && !x.is_tracked() && !any_tracked(weights);
+  return plain && linear_input_dtype(x.elements() / x.shape().last(), weights, params) == DType::f16 ? x : activations_of(op, x, copy);
 }
 
 // Whether the device's linear takes a norm, biases and a residual for so many rows. A kernel that norms by itself adds squares up in an
@@ -358,6 +366,11 @@ bool is_one_call(const Tensor& activations, std::span<const Tensor* const> weigh
 
 }  // namespace
 
+DType linear_input_dtype(int64_t rows, std::span<const Tensor* const> weights, const LinearParams& params) {
+  const bool halves = std::ranges::all_of(weights, [&](const Tensor* weight) { return takes_halves(rows, *weight, params); });
+  return halves && !weights.empty() ? DType::f16 : DType::f32;
+}
+
 bool fuses_linear(const Tensor& x, std::span<const Tensor* const> weights, const LinearParams& params) {
   LinearParams fused = params;
   fused.has_norm = fused.has_bias = fused.has_residual = true;
@@ -376,10 +389,7 @@ namespace {
 void multiply(const Tensor& x, std::span<const Tensor* const> weights, const LinearParams& params, const LinearFusion& fusion,
               std::span<Tensor> results) {
   std::optional<Tensor> copy;
-  const bool halves = x.dtype() == DType::f16 && x.is_contiguous() && x.layout().offset() == 0 && weights.size() == 1 && is_empty(fusion) &&
-                      x.shape().last() > 0 && takes_halves(x.elements() / x.shape().last(), *weights[0], params) && !x.is_tracked() &&
-                      !any_tracked(weights);
-  const Tensor& activations = halves ? x : activations_of("linear", x, copy);
+  const Tensor& activations = read_activations("linear", x, weights, params, fusion, copy);
   for (size_t index = 0; index < weights.size(); ++index) {
     check_weight("linear", x, *weights[index], 2);
     results[index] = empty_result("linear", x, weights[index]->shape()[0]);
@@ -419,51 +429,34 @@ Tensor linear(const Tensor& x, const Tensor& weight, const LinearParams& params,
   return result;
 }
 
-namespace {
-
-Tensor gated_linear_as(DType dtype, const Tensor& x, const Tensor& gate, const Tensor& up, const LinearParams& params,
-                       const LinearFusion& fusion) {
+Tensor gated_linear(const Tensor& x, const Tensor& gate, const Tensor& up, const LinearParams& params, const LinearFusion& fusion,
+                    DType dtype) {
   check_assigned("gated_linear", {{"x", x}, {"gate", gate}, {"up", up}});
+  const std::array<const Tensor*, 2> weights{&gate, &up};
   std::optional<Tensor> copy;
-  const Tensor& activations = activations_of("gated_linear", x, copy);
+  const Tensor& activations = read_activations("gated_linear", x, weights, params, fusion, copy);
   check_weight("gated_linear", x, gate, 2);
   check_weight("gated_linear", x, up, 2);
   if (gate.shape() != up.shape() || gate.dtype() != up.dtype()) {
     fail(ErrorCode::shape_mismatch, "gated_linear: gate {} and up {} must agree in shape and dtype", gate.describe(), up.describe());
   }
-  const std::array<const Tensor*, 2> weights{&gate, &up};
-  Tensor result = empty_result("gated_linear", x, gate.shape()[0], dtype);
+  const bool directly = rounds_results(gate.device(), OpId::gated_linear, gate.dtype(), dtype);
+  Tensor result = empty_result("gated_linear", x, gate.shape()[0], directly ? dtype : DType::f32);
   const bool from_parts = activations.is_tracked() || any_tracked(weights) || (x.elements() == 0 && result.elements() > 0);
   LinearParams plain = params;
   plain.has_norm = plain.has_bias = plain.has_residual = false;
   if (is_empty(fusion)) {
-    if (from_parts) return gated_from_parts(activations, gate, up, plain, fusion);
+    if (from_parts) return gated_from_parts(activations, gate, up, plain, fusion).to_dtype(dtype);
     if (result.elements() > 0) dispatch(OpId::gated_linear, &plain, {&activations, &gate, &up}, {&result});
-    return result;
+    return result.to_dtype(dtype);
   }
   check_fusion("gated_linear", x, weights, fusion);
   const FusedOperands operands(fusion, weights.size(), plain);
   const bool one_call = agree_on_biases(fusion, 2) && result.elements() > 0 && fuses(OpId::gated_linear, activations, gate, plain);
-  if (from_parts || operands.is_tracked() || !one_call) return gated_from_parts(activations, gate, up, params, fusion);
+  if (from_parts || operands.is_tracked() || !one_call) return gated_from_parts(activations, gate, up, params, fusion).to_dtype(dtype);
   const std::array<const Tensor*, 1> outputs{&result};
   dispatch(OpId::gated_linear, &plain, LinearInputs(activations, weights, operands).all(), outputs);
-  return result;
-}
-
-}  // namespace
-
-Tensor gated_linear(const Tensor& x, const Tensor& gate, const Tensor& up, const LinearParams& params, const LinearFusion& fusion) {
-  return gated_linear_as(DType::f32, x, gate, up, params, fusion);
-}
-
-Tensor gated_linear_for(const Tensor& next, const Tensor& x, const Tensor& gate, const Tensor& up, const LinearParams& params,
-                        const LinearFusion& fusion) {
-  check_assigned("gated_linear", {{"next", next}, {"x", x}, {"gate", gate}, {"up", up}});
-  const std::array<const Tensor*, 4> all{&next, &x, &gate, &up};
-  const int64_t columns = x.rank() == 0 ? 0 : x.shape().last(), rows = columns == 0 ? 0 : x.elements() / columns;
-  const bool halves = is_empty(fusion) && !any_tracked(all) && &next.device().runtime() == &gate.device().runtime() &&
-                      takes_halves(rows, next, params) && takes_halves(rows, gate, params);
-  return gated_linear_as(halves ? DType::f16 : DType::f32, x, gate, up, params, fusion);
+  return result.to_dtype(dtype);
 }
 
 void prepare_weight(const Tensor& weight, const WeightUse& use) {

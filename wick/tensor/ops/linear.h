@@ -25,6 +25,10 @@ struct LinearFusion {
 // ops cost. Where they do not, a caller who has a cheaper way than the plain ops (add_rms_norm for a sum and its norm) takes that.
 [[nodiscard]] bool fuses_linear(const Tensor& x, std::span<const Tensor* const> weights, const LinearParams& params);
 
+// The dtype in which linear and gated_linear of these weights read so many rows of x: f16 where the device's own product rounds them to
+// that in any case, else f32. An op before that rounds its result to it saves a pass, and changes no bit.
+[[nodiscard]] DType linear_input_dtype(int64_t rows, std::span<const Tensor* const> weights, const LinearParams& params = {});
+
 // x f32, f16 or bf16 [..., k]; weight [n, k] of any dtype: a whole tensor or a range of its rows (i2_s only whole). Result: f32 [..., n].
 // With `precise` both stay what they are; without it a device may round activations to 8 bits per block of 32, or of 256 where the
 // weight's blocks have 256, or x and weights that are not f32 to bf16 or f16, which saturates beyond ±65504 (of weights already beyond
@@ -34,12 +38,10 @@ struct LinearFusion {
 [[nodiscard]] std::vector<Tensor> linear(const Tensor& x, std::span<const Tensor* const> weights, const LinearParams& params = {},
                                          const LinearFusion& fusion = {});
 // activation(x · gateᵀ, x · upᵀ), where params.gate names the activation of the pair: the inner part of SwiGLU, GeGLU (Shazeer 2020) and
-// of their kin; swiglu_oai is gpt-oss'. gate and up: [n, k] of one dtype. `fusion` has no residual; its biases are gate's and up's.
+// of their kin; swiglu_oai is gpt-oss'. gate and up: [n, k] of one dtype. `fusion` has no residual; its biases are gate's and up's. The
+// result is rounded to `dtype`, f32 or f16 (linear_input_dtype); of many rows gate and up may be f16, too.
 [[nodiscard]] Tensor gated_linear(const Tensor& x, const Tensor& gate, const Tensor& up, const LinearParams& params = {},
-                                  const LinearFusion& fusion = {});
-// The same as the x of a linear with `next` alone: f16 where its device rounds x to that anyway.
-[[nodiscard]] Tensor gated_linear_for(const Tensor& next, const Tensor& x, const Tensor& gate, const Tensor& up,
-                                      const LinearParams& params = {}, const LinearFusion& fusion = {});
+                                  const LinearFusion& fusion = {}, DType dtype = DType::f32);
 // The activation alone: gate and up f32 of one shape.
 [[nodiscard]] Tensor apply_gate(GateKind kind, const Tensor& gate, const Tensor& up);
 

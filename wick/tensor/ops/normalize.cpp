@@ -123,6 +123,12 @@ Tensor row_of_weights(const char* op, const char* name, const Tensor& x, const T
   return weight.to_dtype(x.dtype() == DType::f64 ? DType::f64 : DType::f32).contiguous();
 }
 
+// The dtype in which norms are written, of which a copy makes the one that is wanted if it is another.
+DType written_dtype(OpId op, const Tensor& x, std::optional<DType> wanted) {
+  const bool directly = wanted && x.dtype() == DType::f32 && rounds_results(x.device(), op, x.dtype(), *wanted);
+  return directly ? *wanted : x.dtype();
+}
+
 }  // namespace
 
 const OpRule rules::softmax = {.defining_operand = 0,
@@ -151,16 +157,17 @@ Tensor Tensor::softmax(int dim) const { return wick::softmax(*this, dim); }
 
 Tensor Tensor::log_softmax(int dim) const { return wick::log_softmax(*this, dim); }
 
-Tensor rms_norm(const Tensor& x, const Tensor& weight, const RmsNormParams& params) {
+Tensor rms_norm(const Tensor& x, const Tensor& weight, const RmsNormParams& params, std::optional<DType> dtype) {
   check_assigned("rms_norm", {{"x", x}, {"weight", weight}});
   check_dtype(OpId::rms_norm, "rms_norm", x);
   const Tensor scale = row_of_weights("rms_norm", "weight", x, weight);
-  Tensor result = make_result("rms_norm", x.shape(), x.dtype(), x.device());
+  const bool tracked = x.is_tracked() || scale.is_tracked();  // a tape's operands are of one dtype
+  Tensor result = make_result("rms_norm", x.shape(), tracked ? x.dtype() : written_dtype(OpId::rms_norm, x, dtype), x.device());
   apply(OpId::rms_norm, params, {&x, &scale}, {&result});
-  return result;
+  return dtype ? result.to_dtype(*dtype) : result;
 }
 
-SumAndNorm add_rms_norm(const Tensor& x, const Tensor& y, const Tensor& weight, const RmsNormParams& params) {
+SumAndNorm add_rms_norm(const Tensor& x, const Tensor& y, const Tensor& weight, const RmsNormParams& params, std::optional<DType> dtype) {
   check_assigned("add_rms_norm", {{"x", x}, {"y", y}, {"weight", weight}});
   check_dtype(OpId::add_rms_norm, "add_rms_norm", x);
   if (x.shape() != y.shape()) {
@@ -172,12 +179,13 @@ SumAndNorm add_rms_norm(const Tensor& x, const Tensor& y, const Tensor& weight, 
   const Tensor scale = row_of_weights("add_rms_norm", "weight", x, weight);
   if (x.is_tracked() || y.is_tracked() || scale.is_tracked()) {
     const Tensor sum = x + y;
-    return {sum, rms_norm(sum, scale, params)};
+    return {sum, rms_norm(sum, scale, params, dtype)};
   }
   const Tensor rows = x.contiguous(), others = y.contiguous();
-  const auto new_result = [&] { return make_result("add_rms_norm", x.shape(), x.dtype(), x.device()); };
-  SumAndNorm result{new_result(), new_result()};
+  const auto new_result = [&](DType of) { return make_result("add_rms_norm", x.shape(), of, x.device()); };
+  SumAndNorm result{new_result(x.dtype()), new_result(written_dtype(OpId::add_rms_norm, x, dtype))};
   dispatch(OpId::add_rms_norm, &params, {&rows, &others, &scale}, {&result.sum, &result.norm});
+  if (dtype) result.norm = result.norm.to_dtype(*dtype);
   return result;
 }
 

@@ -129,7 +129,8 @@ AttentionForm form_of(const AttentionOperands& o, const AttentionParams& params)
           .slopes = params.has_slopes,
           .mask = params.has_mask,
           .sinks = params.has_sinks,
-          .logarithms = o.logarithms != nullptr};
+          .logarithms = o.logarithms != nullptr,
+          .halves = o.out.dtype == DType::f16};
 }
 
 // A sequence has as many positions as params.longest says, or its row of the table, and in a window or chunk only those count.
@@ -184,7 +185,7 @@ void attention(const OpCall& call) {
   const int64_t kv_heads = o.keys.layout->shape()[0], group = heads / kv_heads, sequences = o.lengths.layout->shape()[0];
   const int64_t rows = tokens * group, rows_of_one = (tokens + sequences - 1) / sequences * group;
   AttentionForm form = form_of(o, params);
-  // Where its own ends want more buffers than a device has to have, the joining of one split takes them.
+  // Where its own ends want more buffers than a device has to have, or results of another dtype, the joining of one split takes them.
   constexpr int kMaxBuffers = 8;
   const int biases = static_cast<int>(form.slopes) + static_cast<int>(form.mask);
   const bool may_end = 6 + biases + static_cast<int>(form.sinks) + static_cast<int>(form.logarithms) <= kMaxBuffers;
@@ -201,7 +202,7 @@ void attention(const OpCall& call) {
   const int64_t groups = (rows + block - 1) / block * kv_heads;
   const bool fills = lanes && groups >= caps.compute_units;
   const int64_t splits = params.deterministic ? fixed_splits(o, params, caps) : fills ? 1 : splits_for(groups, positions, caps);
-  form.splits = splits > 1 || !may_end;
+  form.splits = splits > 1 || !may_end || (form.halves && !lanes);
   const Program& program = program_for(runtime, form, lanes, tiles, width);
   const InOneBuffer bounds(runtime, o.starts, o.lengths);
   Arguments arguments;
@@ -228,8 +229,9 @@ void attention(const OpCall& call) {
   if (!form.splits) add_row_end(arguments, o);
   launch(runtime, program, {static_cast<uint32_t>(blocks), static_cast<uint32_t>(kv_heads), static_cast<uint32_t>(splits)}, arguments);
   if (!form.splits) return;
-  const Program& join = runtime.program({"attention_join", {form.sinks ? 1U : 0U, form.logarithms ? 1U : 0U}},
-                                        [&] { return kernels::attention_join(form.sinks, form.logarithms, caps); });
+  const DType result = o.out.dtype;
+  const Program& join = runtime.program({"attention_join", {number_of(result), form.sinks ? 1U : 0U, form.logarithms ? 1U : 0U}},
+                                        [&] { return kernels::attention_join(result, form.sinks, form.logarithms, caps); });
   Arguments ends;
   ends.buffer(*parts).buffer(o.out).size(value_width).size(splits).size(heads).size(stats_offset).size(o.out.layout->offset());
   add_row_end(ends, o);

@@ -27,9 +27,16 @@ inline constexpr int64_t kMinLaneRows = 2, kMaxLaneRows = 128;
          std::find(caps.tiles.begin(), caps.tiles.end(), ir::kLaneTile) != caps.tiles.end();
 }
 
-// Whether the device's own product of f16 multiplies so many rows with a weight of that dtype, so that it takes them as f16 as well.
-[[nodiscard]] inline bool takes_half_rows(DType dtype, int64_t rows, int64_t columns) {
-  return columns % 8 == 0 && (is_quantized(dtype) ? rows > kMaxLaneRows : dtype == DType::f16 && rows > kFusedLinearRows);
+inline constexpr int64_t kMaxHalvedElements = 128 << 20;  // of a weight that is kept twice
+// Products and sums below which a device may leave its own product to the kernels, which know results of f32 only.
+inline constexpr int64_t kLargeProduct = 1 << 24;
+
+// Whether the device's own product of f16 multiplies so many rows with a weight [n, k] of that dtype, so that they are rounded to f16, or
+// come so. Quantized weights are unpacked as for the kernel with tiles.
+[[nodiscard]] inline bool takes_half_rows(DType dtype, int64_t rows, int64_t n, int64_t k, const DeviceCaps& caps) {
+  if (k % 8 != 0) return false;
+  if (is_quantized(dtype)) return rows > kMaxLaneRows && n * k <= kMaxHalvedElements && !caps.tiles.empty();
+  return dtype == DType::f16 && rows > kFusedLinearRows && rows * n * k >= kLargeProduct;
 }
 
 // The table of them, which programs hold that link a backend with kernels.

@@ -27,10 +27,6 @@ bool is_laid_out_as(const Operand& a, const Operand& b) {
   return a.dtype == b.dtype && x.offset() == y.offset() && x.stride(0) == y.stride(0) && x.stride(1) == y.stride(1);
 }
 
-constexpr int64_t kMaxHalvedElements = 128 << 20;  // of a weight that is kept twice
-// Products and sums below which a device may leave its own product to the kernels, which know results of f32 only.
-constexpr int64_t kLargeProduct = 1 << 24;
-
 int64_t weight_rows(const Operand& weight) { return weight.layout->shape()[0]; }
 
 ir::Grid over_rows(int64_t groups, const DeviceCaps& caps) {
@@ -80,8 +76,11 @@ class LinearCall {
     WICK_ASSERT(x.dtype == DType::f16 && x.layout->is_contiguous());
     x_.columns = x.layout->shape().last();
     x_.rows = x.layout->elements() / x_.columns;
-    const Operand& weight = call.inputs[1];
-    if (call.outputs.size() == 1 && is_quantized(weight.dtype) && x.layout->offset() == 0 && multiplies_halves(weight)) {
+    // A linear with weights of f16 comes here where the device's own product has declined it.
+    const bool gated = call.op == OpId::gated_linear;
+    const auto weights = call.inputs.subspan(1, gated ? 2 : call.outputs.size());
+    const auto takes = [&](const Operand& weight) { return (gated || is_quantized(weight.dtype)) && multiplies_halves(weight); };
+    if (x.layout->offset() == 0 && std::all_of(weights.begin(), weights.end(), takes)) {
       halved_x_ = x.buffer;
       return;
     }
@@ -585,9 +584,11 @@ class LinearCall {
     const OpFunction own = is_quantized(gate.dtype) ? nullptr : runtime_.override_for(OpId::linear, 0, gate.dtype);
     if (own == nullptr) return false;
     const int64_t rows = gate.layout->shape()[0];
-    const Layout activations(Shape({x_.rows, x_.columns}), x_.offset), first(Shape({x_.rows, rows}), gates.offset),
-        second(Shape({x_.rows, rows}), y.offset);
-    const std::array<Operand, 3> inputs{{{const_cast<Buffer*>(x_.buffer), DType::f32, &activations}, gate, up}};  // NOLINT: it is read
+    const Layout activations(Shape({x_.rows, x_.columns}), halved_x_ != nullptr ? 0 : x_.offset),
+        first(Shape({x_.rows, rows}), gates.offset), second(Shape({x_.rows, rows}), y.offset);
+    const Operand x{const_cast<Buffer*>(halved_x_ != nullptr ? halved_x_ : x_.buffer),  // NOLINT: it is read
+                    halved_x_ != nullptr ? DType::f16 : DType::f32, &activations};
+    const std::array<Operand, 3> inputs{{x, gate, up}};
     const std::array<Operand, 2> results{gates.operand(first), y.operand(second)};
     LinearParams params;
     params.precise = precise_;

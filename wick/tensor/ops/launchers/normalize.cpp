@@ -56,10 +56,10 @@ void softmax(const OpCall& call) {
 }
 
 void rms_norm(const OpCall& call) {
-  const DType dtype = call.inputs[0].dtype;
+  const DType dtype = call.inputs[0].dtype, result = call.outputs[0].dtype;
   launch_rows(
-      call, {"rms_norm", {number_of(dtype)}},
-      [&](kernels::RowLanes lanes) { return kernels::rms_norm(dtype, lanes, call.runtime->caps()); },
+      call, {"rms_norm", {number_of(dtype), number_of(result)}},
+      [&](kernels::RowLanes lanes) { return kernels::rms_norm(dtype, result, lanes, call.runtime->caps()); },
       Arguments().number(call.parameters<RmsNormParams>().epsilon), call.parameters<RmsNormParams>().deterministic);
 }
 
@@ -76,11 +76,12 @@ void add_rms_norm(const OpCall& call) {
   const kernels::RowLanes lanes = lanes_of(rows, runtime.caps(), call.parameters<RmsNormParams>().deterministic);
   for (int64_t* number : {&rows.columns, &rows.part, &rows.offset, &rows.inner_stride, &rows.outer_stride}) *number /= width;
   const uint32_t held = quads && x.dtype == DType::f32 ? held_quads(rows, lanes, runtime.caps()) : 0;
-  const Program& program =
-      held > 0 ? runtime.program({"add_rms_norm_held", {held, static_cast<uint32_t>(lanes)}},
-                                 [&] { return kernels::add_rms_norm_held(held, lanes, runtime.caps()); })
-               : runtime.program({"add_rms_norm", {number_of(x.dtype), static_cast<uint32_t>(width), static_cast<uint32_t>(lanes)}},
-                                 [&] { return kernels::add_rms_norm(x.dtype, static_cast<uint32_t>(width), lanes, runtime.caps()); });
+  const auto columns = static_cast<uint32_t>(width), how = static_cast<uint32_t>(lanes);
+  const Program& program = held > 0 ? runtime.program({"add_rms_norm_held", {number_of(norm.dtype), held, how}},
+                                                      [&] { return kernels::add_rms_norm_held(norm.dtype, held, lanes, runtime.caps()); })
+                                    : runtime.program({"add_rms_norm", {number_of(x.dtype), number_of(norm.dtype), columns, how}}, [&] {
+                                        return kernels::add_rms_norm(x.dtype, norm.dtype, columns, lanes, runtime.caps());
+                                      });
   Arguments arguments;
   arguments.buffer(*rows.buffer);
   for (const Operand* operand : others) arguments.buffer(*operand);
