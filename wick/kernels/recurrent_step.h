@@ -10,7 +10,7 @@ namespace wick::kernels {
 // Rows of a state that a kernel takes at most: as many as a group has shared memory for.
 inline constexpr uint32_t kMaxRecurrentKeys = 512;
 
-// What a kernel is built for: a state's rows, the columns of it that a group takes, and whether each row decays by itself.
+// The shape that a kernel is built for: rows of a state, columns of it that a group takes, and whether each row decays by itself.
 struct RecurrentShape {
   uint32_t keys, columns;
   bool decays_by_key;

@@ -48,7 +48,7 @@ class StateRange {
                                 const ColumnTaps& taps, CausalConvParams params) const;
 
  private:
-  // What the pool has of all slots.
+  // Those of all slots of the pool.
   [[nodiscard]] Tensor all(const KvPool& pool) const { return pool.states(recurrent_).narrow(1, first_, count_); }
 
   int64_t recurrent_, first_, count_;

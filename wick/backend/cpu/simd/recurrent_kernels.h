@@ -1,5 +1,5 @@
-// What recurrent layers keep of sequences. A step of linear attention for one head: its state is read once, changed, written and multiplied
-// by the query. A row of a causal convolution.
+// Loops of recurrent layers. A step of linear attention for one head: its state is read once, changed, written and multiplied by the query.
+// A row of a causal convolution.
 #pragma once
 
 #include <cstdint>
