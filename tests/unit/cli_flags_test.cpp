@@ -183,7 +183,8 @@ TEST(Flags, UnknownNamesGetTheNearestKnownOne) {
 
 TEST(Flags, NumbersOutsideTheirRangeNameFlagValueAndRange) {
   EXPECT_EQ(parse({"--count", "0"}).error, "--count 0: must be from 1 to 10");
-  EXPECT_EQ(parse({"--count", "99999999999999999999"}).error, "--count 99999999999999999999: must be from 1 to 10");
+  EXPECT_EQ(parse({"--count", "99999999999999999999"}).error,
+            "--count 99999999999999999999: more than 64 bits hold; it must be from 1 to 10");
   EXPECT_EQ(parse({"--count", "1.5"}).error, "--count '1.5': not a whole number; it must be from 1 to 10");
   EXPECT_EQ(parse({"--share", "1.5"}).error, "--share 1.5: must be from 0 to 1");
   EXPECT_THAT(parse({"--share", "nan"}).error, HasSubstr("--share 'nan'"));
