@@ -17,6 +17,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/buffer_body.hpp>
 #include <boost/beast/http/parser.hpp>
@@ -49,8 +50,6 @@ using ResponseParser = http::response_parser<http::buffer_body>;
 
 constexpr uint32_t kMaxResponseHead = 64U << 10U;
 constexpr size_t kPieceBytes = size_t{16} << 10U;
-// A body that is as small goes into one packet with the fields.
-constexpr size_t kSmallBody = size_t{64} << 10U;
 
 auto upstream_into(error_code& error) { return asio::redirect_error(asio::use_awaitable_t<UpstreamExecutor>(), error); }
 
@@ -150,7 +149,8 @@ class Call final : public UpstreamCall, public std::enable_shared_from_this<Call
     if (!error && !is_closed_) {
       // A replica that refuses a body may answer before it has read all of it.
       error_code unsent;
-      co_await send(unsent);
+      (void)co_await asio::async_write(socket_, head_and_body(), upstream_into(unsent));
+      request_.body.reset();
       co_await receive(error);
       if (error && unsent) error = unsent;
     }
@@ -204,21 +204,10 @@ class Call final : public UpstreamCall, public std::enable_shared_from_this<Call
     }
   }
 
-  UpstreamTask<void> write_all(std::string_view text, error_code& error) {
-    while (!text.empty() && !error) {
-      text.remove_prefix(co_await socket_.async_write_some(asio::const_buffer(text.data(), text.size()), upstream_into(error)));
-    }
-  }
-
-  UpstreamTask<void> send(error_code& error) {
-    std::string_view body = request_.body == nullptr ? std::string_view() : std::string_view(*request_.body);
-    if (body.size() <= kSmallBody) {
-      request_.head += body;
-      body = {};
-    }
-    co_await write_all(request_.head, error);
-    if (!error) co_await write_all(body, error);
-    request_.body.reset();
+  // For one write.
+  [[nodiscard]] std::array<asio::const_buffer, 2> head_and_body() const {
+    const std::string_view body = request_.body == nullptr ? std::string_view() : std::string_view(*request_.body);
+    return {asio::const_buffer(request_.head.data(), request_.head.size()), asio::const_buffer(body.data(), body.size())};
   }
 
   UpstreamTask<void> receive(error_code& error) {
