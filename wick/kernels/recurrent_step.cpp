@@ -15,7 +15,8 @@ using namespace ir;
 
 namespace {
 
-constexpr uint32_t kMostColumns = 32;
+constexpr uint32_t kMaxColumns = 32;
+constexpr uint32_t kMinLanes = 32;
 // Shared memory is read in vectors of so many rows.
 constexpr uint32_t kFour = 4;
 
@@ -33,7 +34,7 @@ StateLanes lanes_of(const RecurrentShape& shape, const DeviceCaps& caps) {
   const uint32_t limit = group_limit(caps), fours = (shape.keys + kFour - 1) / kFour;
   const uint32_t parts = std::min(limit / shape.columns, std::bit_ceil(fours));
   // No smaller than a subgroup, some of whose lanes then have nothing to do.
-  const uint32_t group = std::max(shape.columns * parts, std::min(kMostColumns, limit));
+  const uint32_t group = std::max(shape.columns * parts, std::min(kMinLanes, limit));
   return {group, shape.columns, parts, (fours + parts - 1) / parts * kFour};
 }
 
@@ -218,8 +219,8 @@ class RecurrentStepKernel {
 }  // namespace
 
 uint32_t recurrent_columns(int64_t values, const DeviceCaps& caps) {
-  const auto most = static_cast<int64_t>(std::min(kMostColumns, group_limit(caps)));
-  return std::bit_ceil(static_cast<uint32_t>(std::min(values, most)));
+  const auto limit = static_cast<int64_t>(std::min(kMaxColumns, group_limit(caps)));
+  return std::bit_ceil(static_cast<uint32_t>(std::min(values, limit)));
 }
 
 ir::Kernel recurrent_step(RecurrentStepParams params, const RecurrentShape& shape, const DeviceCaps& caps) {

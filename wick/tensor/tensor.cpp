@@ -138,13 +138,13 @@ void Tensor::check_elements(std::string_view function, size_t given, const Shape
 namespace {
 
 // Of so many i32 numbers the host keeps a copy.
-constexpr int64_t kMostHostIds = 64 * 1024;
+constexpr int64_t kMaxHostIds = 64 * 1024;
 
 Tensor uploaded(std::string_view function, std::span<const std::byte> bytes, const Shape& shape, DType dtype, const Device& device) {
   Tensor result = make_result(function, shape, dtype, device);
   const Storage& storage = *result.storage();
   device.runtime().queue().upload(bytes.data(), storage.buffer(), 0, bytes.size());
-  if (dtype == DType::i32 && !device.is_cpu() && shape.elements() <= kMostHostIds) {
+  if (dtype == DType::i32 && !device.is_cpu() && shape.elements() <= kMaxHostIds) {
     std::vector<int32_t> ids(static_cast<size_t>(shape.elements()));
     std::copy(bytes.begin(), bytes.end(), std::as_writable_bytes(std::span(ids)).begin());
     storage.set_host_ids(std::move(ids));
