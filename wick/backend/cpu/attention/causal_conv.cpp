@@ -1,6 +1,5 @@
 // causal_conv: columns of the sequences are shared out to the threads.
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -24,6 +23,7 @@ void causal_conv_f32(const OpCall& call) {
   const int64_t parts = (width + kConvColumns - 1) / kConvColumns, slot_stride = states.layout->stride(0);
   const auto* from = data_of<const int32_t>(call.inputs[3]);
   const auto* to = data_of<const int32_t>(call.inputs[4]);
+  const auto conv_row = runtime_of(call).kernels().recurrent.conv_row;
   const auto run = [&](int64_t index) {
     const int64_t sequence = index / parts, first = index % parts * kConvColumns, columns = std::min(kConvColumns, width - first);
     const auto state = [&](int64_t slot, int64_t row) { return data_of<float>(states) + slot * slot_stride + row * width + first; };
@@ -35,15 +35,15 @@ void causal_conv_f32(const OpCall& call) {
       return data_of<const float>(x) + (sequence * positions + row - before) * x.layout->stride(0) + first;
     };
     std::vector<const float*> seen(static_cast<size_t>(kernel));
-    for (int64_t position = 0; position < positions; ++position) {
+    ConvRow row{.seen = seen.data(),
+                .weight = data_of<const float>(call.inputs[1]) + first,
+                .weight_stride = width,
+                .bias = data_of<const float>(call.inputs[2]) + first,
+                .result = data_of<float>(call.outputs[1]) + sequence * positions * width + first,
+                .silu = call.parameters<CausalConvParams>().silu};
+    for (int64_t position = 0; position < positions; ++position, row.result += width) {
       for (int64_t tap = 0; tap < kernel; ++tap) seen[static_cast<size_t>(tap)] = numbers(position + tap);
-      const ConvRow row{.seen = seen.data(),
-                        .weight = data_of<const float>(call.inputs[1]) + first,
-                        .weight_stride = width,
-                        .bias = data_of<const float>(call.inputs[2]) + first,
-                        .result = data_of<float>(call.outputs[1]) + (sequence * positions + position) * width + first,
-                        .silu = call.parameters<CausalConvParams>().silu};
-      runtime_of(call).kernels().recurrent.conv_row(row, kernel, columns);
+      conv_row(row, kernel, columns);
     }
     for (int64_t row = 0; row < before; ++row) std::copy_n(numbers(positions + row), columns, state(to[sequence], row));
   };
