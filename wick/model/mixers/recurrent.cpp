@@ -38,26 +38,28 @@ void StateRange::write(const KvPool& pool, const StateInputs& step, int64_t firs
 
 Tensor StateRange::change(const KvPool& pool, const StateInputs& step, const SequenceRun& run, const RecurrentRows& rows,
                           RecurrentStepParams params, bool resumed) const {
-  const auto of_run = [&](const Tensor& slabs) { return slabs.narrow(0, run.first, run.sequences); };
-  const StateSlots slots{of_run(resumed ? step.slabs.to : step.slabs.from), of_run(step.slabs.to)};
   const RecurrentRows flat{.query = rows.query.flatten_to(1),
                            .key = rows.key.flatten_to(1),
                            .value = rows.value.flatten_to(1),
                            .decay = rows.decay.flatten_to(1),
                            .rate = rows.rate.flatten_to(1)};
-  const Tensor result = recurrent_step(flat, slots, all(pool), params);
+  const Tensor result = recurrent_step(flat, run.slots(step, resumed), all(pool), params);
   return result.reshape({run.sequences, rows.value.dim(1), result.dim(1), result.dim(2)});
 }
 
 Tensor StateRange::convolve(const KvPool& pool, const StateInputs& step, const SequenceRun& run, const Tensor& x, const ColumnTaps& taps,
                             CausalConvParams params) const {
-  const auto of_run = [&](const Tensor& slabs) { return slabs.narrow(0, run.first, run.sequences); };
   const Tensor rows = x.narrow(0, run.row, run.sequences * run.positions);
-  return causal_conv(rows, taps, {of_run(step.slabs.from), of_run(step.slabs.to)}, all(pool), params);
+  return causal_conv(rows, taps, run.slots(step), all(pool), params);
 }
 
 bool by_position(const SequenceRun& run, bool deterministic, const Device& device) {
   return run.positions == 1 || deterministic || !device.is_cpu();
+}
+
+StateSlots SequenceRun::slots(const StateInputs& step, bool resumed) const {
+  const auto of_run = [&](const Tensor& slabs) { return slabs.narrow(0, first, sequences); };
+  return {of_run(resumed ? step.slabs.to : step.slabs.from), of_run(step.slabs.to)};
 }
 
 Tensor SequenceRun::rows_of(const Tensor& all, int64_t column, std::initializer_list<int64_t> extents) const {

@@ -22,6 +22,8 @@ struct SequenceRun {
   int64_t row = 0;                   // the first one
   int64_t positions = 0;             // rows of each sequence
 
+  // The slabs of its states: those that they are read from, or, after earlier positions of the run, those that were written.
+  [[nodiscard]] StateSlots slots(const StateInputs& step, bool resumed = false) const;
   // Columns from `column` on of the run's rows in `all` [rows, columns]: [sequences, positions, extents…].
   [[nodiscard]] Tensor rows_of(const Tensor& all, int64_t column, std::initializer_list<int64_t> extents) const;
 };
