@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "conformance/case.h"
+#include "conformance/cases/state_slots.h"
 
 namespace wick::conformance {
 namespace {
@@ -32,14 +33,7 @@ void add(CaseList& list, const CausalConvCase& c, View view = View::contiguous) 
   list.add(OpId::causal_conv, DType::f32, name, [=](Trial& trial) {
     const Tensor x = trial.input({c.sequences * c.positions, c.width}, DType::f32, view, {-4, 4});
     const ColumnTaps taps{trial.input({c.kernel, c.width}, DType::f32, view, {-1, 1}), trial.input({c.width}, DType::f32)};
-    // Neighbours begin with one state; the last sequence's stays in its place.
-    std::vector<int32_t> from, to;
-    for (int64_t sequence = 0; sequence < c.sequences; ++sequence) {
-      to.push_back(static_cast<int32_t>(2 * c.sequences - sequence));
-      from.push_back(sequence + 1 == c.sequences ? to.back() : static_cast<int32_t>(sequence / 2));
-    }
-    const StateSlots slots{Tensor::from_vector(from, {c.sequences}, trial.device()),
-                           Tensor::from_vector(to, {c.sequences}, trial.device())};
+    const StateSlots slots = slot_numbers(c.sequences).on(trial.device());
     // A range of the columns of a larger tensor.
     const int64_t numbers = (c.kernel - 1) * c.width, before = 3;
     const Tensor all = trial.input({2 * c.sequences + 1, before + numbers + 2}, DType::f32), states = all.narrow(1, before, numbers);

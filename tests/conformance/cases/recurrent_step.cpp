@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "conformance/case.h"
+#include "conformance/cases/state_slots.h"
 
 namespace wick::conformance {
 namespace {
@@ -53,14 +54,8 @@ void add(CaseList& list, const RecurrentCase& c, View view = View::contiguous) {
                              .value = input({all_rows, c.heads, c.values}, {-4, 4}),
                              .decay = input({all_rows, c.heads, c.by_row ? c.keys : 1}, {0, 1}),
                              .rate = trial.input({all_rows, c.heads}, DType::f32, View::contiguous, {0, 1})};
-    // Neighbours begin with one state; the last sequence's stays in its place.
-    std::vector<int32_t> from, to;
-    for (int64_t sequence = 0; sequence < c.sequences; ++sequence) {
-      to.push_back(static_cast<int32_t>(2 * c.sequences - sequence));
-      from.push_back(sequence + 1 == c.sequences ? to.back() : static_cast<int32_t>(sequence / 2));
-    }
-    const StateSlots slots{Tensor::from_vector(from, {c.sequences}, trial.device()),
-                           Tensor::from_vector(to, {c.sequences}, trial.device())};
+    const SlotNumbers places = slot_numbers(c.sequences);
+    const StateSlots slots = places.on(trial.device());
     // A range of the columns of a larger tensor.
     const int64_t numbers = c.heads * c.keys * c.values, before = 3;
     const Tensor all = trial.input({2 * c.sequences + 1, before + numbers + 2}, DType::f32), states = all.narrow(1, before, numbers);
@@ -88,7 +83,7 @@ void add(CaseList& list, const RecurrentCase& c, View view = View::contiguous) {
     // What was not written is what it was, to the bit.
     for (size_t i = 0; i < allowed.size(); ++i) {
       const auto slot = static_cast<int32_t>(i / static_cast<size_t>(numbers));
-      if (std::find(to.begin(), to.end(), slot) == to.end()) allowed[i] = 0;
+      if (std::find(places.to.begin(), places.to.end(), slot) == places.to.end()) allowed[i] = 0;
     }
     trial.expect_values(expected[1], result, recurrent_bound(magnitudes[1], c.keys, c.positions));
     trial.expect_values(expected[0], states, allowed);
