@@ -1,6 +1,5 @@
 #include "wick/server/http_client.h"
 
-#include <sys/socket.h>
 #include <algorithm>
 #include <array>
 #include <boost/asio/generic/stream_protocol.hpp>
@@ -15,6 +14,7 @@
 #include "wick/base/fail.h"
 #include "wick/server/feed_parser.h"
 #include "wick/server/http_message.h"
+#include "wick/server/tls_socket.h"
 
 namespace wick::server {
 namespace {
@@ -34,7 +34,7 @@ class Post {
 
   int run(const std::string& path, const std::string& body, const std::function<void(std::string_view)>& on_piece) {
     connect();
-    if (!error_ && url_.is_secure) encrypt();
+    if (!error_ && url_.is_secure) failure_ = encrypt_connection(socket_, *options_.tls, url_.host, deadline_, error_);
     send(request(path, body));
     while (!error_ && !parser_.is_done()) read_piece(on_piece);
     // What ends with the connection may have been cut off.
@@ -81,19 +81,6 @@ class Post {
       socket_.async_connect(address.endpoint(), end());
       wait();
       if (!error_ || error_ == asio::error::timed_out) return;
-    }
-  }
-
-  // Puts the local socket in place of the connection.
-  void encrypt() {
-    failure_ = std::make_shared<TlsFailure>();
-    const int connection = socket_.release(error_);
-    if (error_) return;
-    const int local = options_.tls->connect(connection, url_.host, deadline_, failure_);
-    if (local < 0) {
-      error_ = asio::error::no_descriptors;
-    } else {
-      socket_.assign(asio::generic::stream_protocol(AF_UNIX, SOCK_STREAM), local, error_);
     }
   }
 

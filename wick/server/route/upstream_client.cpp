@@ -1,6 +1,5 @@
 #include "wick/server/route/upstream_client.h"
 
-#include <sys/socket.h>
 #include <algorithm>
 #include <array>
 #include <boost/asio/awaitable.hpp>
@@ -31,6 +30,7 @@
 
 #include "wick/base/log.h"
 #include "wick/server/feed_parser.h"
+#include "wick/server/tls_socket.h"
 
 namespace wick::server {
 namespace {
@@ -186,21 +186,9 @@ class Call final : public UpstreamCall, public std::enable_shared_from_this<Call
       co_await socket_.async_connect(endpoint, upstream_into(error));
       if (error) continue;
       socket_.set_option(asio::ip::tcp::no_delay(true), ignored);  // nothing on a Unix socket
-      if (request_.to.url.is_secure) encrypt(error);
+      const HttpUrl& url = request_.to.url;
+      if (url.is_secure) failure_ = encrypt_connection(socket_, *state_.tls, url.host, connect_end_, error);
       co_return;
-    }
-  }
-
-  // Puts the local socket in place of the connection. The request is written there, and waits for the handshake.
-  void encrypt(error_code& error) {
-    failure_ = std::make_shared<TlsFailure>();
-    const int connection = socket_.release(error);
-    if (error) return;
-    const int local = state_.tls->connect(connection, request_.to.url.host, connect_end_, failure_);
-    if (local < 0) {
-      error = asio::error::no_descriptors;
-    } else {
-      socket_.assign(asio::generic::stream_protocol(AF_UNIX, SOCK_STREAM), local, error);
     }
   }
 
