@@ -185,8 +185,7 @@ TEST(Engine, TokensInFlightAreThoseOfPromptsAndAnswers) {
   EXPECT_LE(engine.metrics().tokens_in_flight, 3 + 2 + 8 + 8);
   (void)sample.finish(std::move(first));
   (void)sample.finish(std::move(second));
-  while (engine.step()) {
-  }
+  while (engine.step()) {}
   EXPECT_EQ(engine.metrics().tokens_in_flight, 0);
 }
 

@@ -32,8 +32,8 @@ struct SyntheticShape {
 struct SyntheticOptions {
   SyntheticShape shape;
   // One of synthetic_architectures(): llama, BitNet as llama.cpp runs it (bitnet) or as Microsoft publishes it (bitnet-b1.58: squared
-  // ReLU), qwen3, gemma2, gemma3, phi3, gpt2, qwen3-moe, gpt-oss, deepseek-v2-lite; with states in the place of attention mamba2, and with both
-  // granitehybrid, lfm2, qwen3next, qwen35.
+  // ReLU), qwen3, gemma2, gemma3, phi3, gpt2, qwen3-moe, gpt-oss, deepseek-v2-lite; with states in the place of attention mamba2, and
+  // with both granitehybrid, lfm2, qwen3next, qwen35.
   std::string architecture = "llama";
   // One of synthetic_types().
   std::string type = "q8_0";

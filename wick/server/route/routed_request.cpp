@@ -71,7 +71,7 @@ void RoutedRequest::send() {
   UpstreamRequest message{
       .to = lease_->address(), .head = upstream_head(request_, body_->size(), lease_->address(), options_.key), .body = body_};
   const std::shared_ptr<UpstreamCall> call =
-      client_.make_call(std::move(message), {.head = [self](UpstreamHead head) { self->take_head(std::move(head)); },
+      client_.make_call(std::move(message), {.head = [self](const UpstreamHead& head) { self->take_head(head); },
                                              .piece = [self](std::string_view piece) { self->take_piece(piece); },
                                              .end = [self](const std::string& error) { self->take_end(error); }});
   lease_->attach(call);
@@ -83,7 +83,7 @@ void RoutedRequest::send() {
   call->start();
 }
 
-void RoutedRequest::take_head(UpstreamHead head) {
+void RoutedRequest::take_head(const UpstreamHead& head) {
   response_ = Response{.status = head.status, .headers = passed_on(head.headers), .is_stream = !head.has_length};
   if (!response_->is_stream || is_worth_another()) return;
   response_->unit = stream_unit(response_->headers);

@@ -48,7 +48,7 @@ class RoutedRequest final : public std::enable_shared_from_this<RoutedRequest> {
   // Sends it to a replica that was not tried; where there is none, the client gets the error, or what the last replica said.
   void attempt();
   void send();
-  void take_head(UpstreamHead head);
+  void take_head(const UpstreamHead& head);
   void take_piece(std::string_view piece);
   void take_end(const std::string& error);
   void pass_on(size_t bytes);

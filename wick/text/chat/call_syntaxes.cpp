@@ -60,7 +60,7 @@ CallForm keys() {
 // Llama 3's <function=NAME>{…}</function>, and functionary's.
 CallForm function_tag() { return {.call_begin = "<function=", .after_name = ">", .call_end = "</function>"}; }
 
-CallForm invoke(std::string begin, std::string bars, std::string end) {
+CallForm invoke(std::string begin, const std::string& bars, std::string end) {
   CallForm form{.begin = std::move(begin),
                 .call_begin = "<" + bars + "invoke name=\"",
                 .after_name = "\">\n",
