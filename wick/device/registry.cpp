@@ -44,7 +44,9 @@ void abandon_resting() noexcept {
   OpenRuntimes& open = open_runtimes();
   const std::unique_lock lock(open.mutex, std::try_to_lock);
   if (!lock.owns_lock()) return;
-  for (OpenRuntime& entry : open.entries) (void)entry.resting.release();
+  for (OpenRuntime& entry : open.entries) {
+    [[maybe_unused]] const Runtime* const left = entry.resting.release();
+  }
 }
 
 // Closes what rests when the process ends, or when the library is unloaded.

@@ -8,10 +8,10 @@ namespace wick::server {
 
 std::shared_ptr<Answer> Answer::start(const Worker& worker, std::shared_ptr<Service> service, Request request, const Exchange& exchange,
                                       std::unique_ptr<AnswerWriter> writer) {
-  const std::shared_ptr<Answer> answer(new Answer(service, std::move(writer)));
+  const std::shared_ptr<Answer> answer(new Answer(std::move(service), std::move(writer)));
   answer->choices_.resize(static_cast<size_t>(request.n));
   try {
-    answer->stream_ = service->engine->submit(std::move(request));
+    answer->stream_ = answer->service_->engine->submit(std::move(request));
   } catch (const Error& error) {
     throw ApiError(error);
   }

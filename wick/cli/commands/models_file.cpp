@@ -52,7 +52,7 @@ uint64_t mebibytes(uint64_t bytes) { return (bytes + kMebibyte - 1) / kMebibyte;
 
 class Reader {
  public:
-  Reader(const Console& console, const std::filesystem::path& path) : console_(console), path_(path) {}
+  Reader(const Console& console, std::filesystem::path path) : console_(console), path_(std::move(path)) {}
 
   ModelsFile read(uint64_t machine_bytes) {
     Json json;
@@ -67,7 +67,7 @@ class Reader {
       const Json* const models = fields.list("models");
       if (models != nullptr && models->empty()) fields.violate("models", "must hold at least one model");
       fields.check();
-      for (const Json& model : *models) file.models.push_back(read_model(model, file.models.size()));
+      for (const Json& model : json.at("models")) file.models.push_back(read_model(model, file.models.size()));
     } catch (const server::ApiError& error) {
       // The reader of requests calls a whole text its body.
       constexpr std::string_view kBody = "the body";

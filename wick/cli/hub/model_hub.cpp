@@ -88,7 +88,7 @@ std::optional<std::string> missing_part(const std::vector<HubFile>& parts) {
   std::optional<SplitName> split = parts.empty() ? std::nullopt : SplitName::parse(parts.front().path);
   if (!split) return std::nullopt;
   for (split->number = 1; split->number <= split->count; ++split->number) {
-    const std::string name = split->to_string();
+    std::string name = split->to_string();
     if (std::none_of(parts.begin(), parts.end(), [&](const HubFile& part) { return part.path == name; })) return name;
   }
   return std::nullopt;

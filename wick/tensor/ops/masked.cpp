@@ -55,7 +55,7 @@ class MaskBytes {
 // A tensor whose elements write(T*) writes on the host.
 template <class T, class Write>
 Tensor written(std::string_view name, const Shape& shape, const Device& device, const Write& write) {
-  const Tensor made = make_result(name, shape, DTypeOf<T>::value, device);
+  Tensor made = make_result(name, shape, DTypeOf<T>::value, device);
   if (made.elements() == 0) return made;
   if (std::byte* const host = host_elements(made)) {
     write(reinterpret_cast<T*>(host));

@@ -208,7 +208,7 @@ Tensor sum(const Tensor& x, const Dims& dims, DType dtype, bool keep) {
       parts.push_back(part);
     }
   }
-  const Tensor result = parts.size() == 1 ? parts.front() : Tensor::cat(parts, longest);
+  Tensor result = parts.size() == 1 ? parts.front() : Tensor::cat(parts, longest);
   if (keep) return result;
   std::vector<int64_t> extents;
   for (int dim = 0; dim < x.rank(); ++dim) {

@@ -197,11 +197,10 @@ CallBeginning match_beginning(const CallForm& form, std::string_view text, const
   }
   result.length = cursor.at();
   const bool may_go_on = options.names != nullptr && options.names->has_beginning(text.substr(begin));
-  if ((result.name.size() > kLongestName && !is_known) || (result.name.empty() && !cursor.ended() && !may_go_on)) {
-    result.state = State::none;
-  } else if (!options.at_end && (cursor.ended() || may_go_on)) {
+  const bool is_too_long = result.name.size() > kLongestName && !is_known;
+  if (!is_too_long && !options.at_end && (cursor.ended() || may_go_on)) {
     result.state = State::maybe;
-  } else if (result.name.empty()) {
+  } else if (is_too_long || result.name.empty()) {
     result.state = State::none;
   } else {
     result.state = name_ends(cursor, form, is_known, result);

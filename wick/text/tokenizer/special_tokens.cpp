@@ -47,9 +47,8 @@ class FolderReader {
     const auto mapped = MappedFile::open(path);
     const auto json = parse_json({reinterpret_cast<const char*>(mapped->bytes().data()), mapped->bytes().size()});
     if (!json.is_object()) fail(ErrorCode::corrupt_file, "{}: not a JSON object; download the file again", path.string());
-    const std::string file = path.string();
-    file_ = &file;
-    read(JsonReader(json, file, ""));
+    file_ = path.string();
+    read(JsonReader(json, file_, ""));
   }
 
   void read_texts(const JsonReader& root) {
@@ -63,7 +62,7 @@ class FolderReader {
     const auto added = root.find("added_tokens_decoder");
     if (!added || !added->value().is_object()) return;
     for (const auto& [key, value] : added->value().items()) {
-      const JsonReader item(value, *file_, "added_tokens_decoder." + key);
+      const JsonReader item(value, file_, "added_tokens_decoder." + key);
       int64_t id = -1;
       const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), id);
       if (error != std::errc() || end != key.data() + key.size() || id < 0) item.corrupt("its name is no token id");
@@ -79,7 +78,7 @@ class FolderReader {
   // Texts and their ids, in files of before 2023.
   void read_added_ids(const JsonReader& root) {
     for (const auto& [text, id] : root.value().items()) {
-      const JsonReader item(id, *file_, text);
+      const JsonReader item(id, file_, text);
       if (item.integer() < 0) item.corrupt("its id is negative");
       add({.id = item.integer(), .text = text});
     }
@@ -106,7 +105,7 @@ class FolderReader {
   }
 
   const std::filesystem::path& folder_;
-  const std::string* file_ = nullptr;  // that is read
+  std::string file_;  // that is read
   SpecialTokens tokens_;
 };
 
