@@ -95,7 +95,7 @@ Tensor checkpoint(Function function, const std::vector<Tensor>& inputs) {
   // The device of the result is known only afterwards; it is the inputs' where there are any.
   const Device device = inputs.empty() ? default_device() : inputs.front().device();
   const RandomStream::Draw position = device.random().take(0);
-  const Tensor whole = function(own);
+  Tensor whole = function(own);
   check_assigned("checkpoint", {{"what the function gave", whole}});
   if (!whole.is_tracked()) return whole;
   std::vector<const Tensor*> operands;
