@@ -9,6 +9,7 @@
 #include "wick/server/event_stream.h"
 #include "wick/server/metrics_text.h"
 #include "wick/server/metrics_writer.h"
+#include "wick/server/model_list.h"
 
 namespace wick::server {
 namespace {
@@ -40,18 +41,11 @@ std::vector<std::string> model_names(const Service& service) {
 
 Json model_json(const Service& service, const std::string& id) {
   const EngineInfo& info = service.engine->info();
-  return {{"id", id},
-          {"object", "model"},
-          {"created", service.created},
-          {"owned_by", "wick"},
-          {"max_model_len", info.context},
-          {"meta",
-           {{"vocab_type", nullptr},
-            {"n_vocab", info.vocab_size},
-            {"n_ctx_train", info.model_context},
-            {"n_embd", info.width},
-            {"n_params", info.parameters},
-            {"size", info.file_bytes}}}};
+  Json json = model_entry(id, service.created);
+  json["max_model_len"] = info.context;
+  json["meta"] = {{"vocab_type", nullptr}, {"n_vocab", info.vocab_size},  {"n_ctx_train", info.model_context},
+                  {"n_embd", info.width},  {"n_params", info.parameters}, {"size", info.file_bytes}};
+  return json;
 }
 
 void models(const Worker& worker, const Exchange& exchange) {
@@ -59,7 +53,7 @@ void models(const Worker& worker, const Exchange& exchange) {
   if (const auto service = worker.service_if_ready()) {
     for (const std::string& id : model_names(*service)) list.push_back(model_json(*service, id));
   }
-  respond_json(exchange, 200, {{"object", "list"}, {"data", std::move(list)}});
+  respond_json(exchange, 200, model_list(std::move(list)));
 }
 
 void model(const Worker& worker, const HttpRequest& request, const Exchange& exchange) {

@@ -1,5 +1,5 @@
 // Ollama's API: /api/generate, /api/chat, /api/embed, /api/tags, /api/show, /api/version.
-#include <fmt/chrono.h>
+#include <fmt/format.h>
 
 #include <chrono>
 #include <utility>
@@ -13,6 +13,7 @@
 #include "wick/server/dialect.h"
 #include "wick/server/embeddings_api.h"
 #include "wick/server/generation_fields.h"
+#include "wick/server/model_list.h"
 #include "wick/server/prompt_length.h"
 #include "wick/server/router.h"
 #include "wick/server/worker.h"
@@ -24,8 +25,6 @@ Json ollama_error(const ApiError& error) { return {{"error", error.what()}}; }
 
 // A line of a stream of JSON.
 std::string ollama_stream_end(const ApiError& /*error*/, const std::string& body) { return body + "\n"; }
-
-std::string time_text(int64_t seconds) { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(static_cast<std::time_t>(seconds))); }
 
 int64_t nanoseconds(double seconds) { return static_cast<int64_t>(seconds * 1e9); }
 

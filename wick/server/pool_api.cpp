@@ -8,6 +8,7 @@
 #include "wick/server/event_stream.h"
 #include "wick/server/metrics_text.h"
 #include "wick/server/metrics_writer.h"
+#include "wick/server/model_list.h"
 
 namespace wick::server {
 namespace {
@@ -24,14 +25,11 @@ Json status_json(const Row& row) {
 }
 
 Json model_json(const Row& row, const std::string& id) {
-  Json json = {{"id", id},
-               {"object", "model"},
-               {"created", row.service == nullptr ? Worker::unix_time() : row.service->created},
-               {"owned_by", "wick"},
-               {"status", status_json(row)},
-               {"kind", row.model.only_embeds ? "embedding" : "text"},
-               {"aliases", row.model.aliases},
-               {"size", row.model.bytes}};
+  Json json = model_entry(id, row.service == nullptr ? Worker::unix_time() : row.service->created);
+  json["status"] = status_json(row);
+  json["kind"] = row.model.only_embeds ? "embedding" : "text";
+  json["aliases"] = row.model.aliases;
+  json["size"] = row.model.bytes;
   if (id != row.model.name) json["parent"] = row.model.name;
   if (row.service != nullptr) json["max_model_len"] = row.service->engine->info().context;
   return json;
@@ -177,9 +175,8 @@ void add_pool_routes(Router& router, ModelPool& pool, const Worker& worker) {
   router.add("POST", "/models/unload", Dialect::llama,
              [&pool](HttpRequest& request, const Exchange& exchange) { pool.unload(named_model(request), exchange); });
   for (const std::string prefix : {"/v1", "/openai/v1", ""}) {
-    router.add("GET", prefix + "/models", Dialect::openai, [&pool](HttpRequest&, const Exchange& exchange) {
-      respond_json(exchange, {{"object", "list"}, {"data", models_json(pool)}});
-    });
+    router.add("GET", prefix + "/models", Dialect::openai,
+               [&pool](HttpRequest&, const Exchange& exchange) { respond_json(exchange, model_list(models_json(pool))); });
     router.add("GET", prefix + "/models/{id…}", Dialect::openai, [&pool](HttpRequest& request, const Exchange& exchange) {
       respond_json(exchange, find_model(pool, request.parameter("id")));
     });
