@@ -196,7 +196,7 @@ std::string gemma_arguments_as_json(std::string_view text) {
   const std::optional<std::string> json = ValueReader(text).pairs(':');
   if (json) return *json;
   // Arguments may be JSON after all.
-  const std::string whole = "{" + std::string(text) + "}";
+  std::string whole = "{" + std::string(text) + "}";
   if (is_json(whole)) return whole;
   if (is_json(text) && without_blanks(text).starts_with('{')) return std::string(without_blanks(text));
   return "{\"\": " + json_string(text) + "}";
