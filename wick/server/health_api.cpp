@@ -9,7 +9,7 @@
 #include "wick/server/event_stream.h"
 #include "wick/server/metrics_text.h"
 #include "wick/server/metrics_writer.h"
-#include "wick/server/model_list.h"
+#include "wick/server/model_entry.h"
 
 namespace wick::server {
 namespace {
@@ -53,7 +53,7 @@ void models(const Worker& worker, const Exchange& exchange) {
   if (const auto service = worker.service_if_ready()) {
     for (const std::string& id : model_names(*service)) list.push_back(model_json(*service, id));
   }
-  respond_json(exchange, 200, model_list(std::move(list)));
+  respond_json(exchange, 200, list_page(std::move(list)));
 }
 
 void model(const Worker& worker, const HttpRequest& request, const Exchange& exchange) {

@@ -1,5 +1,7 @@
 #include "wick/server/json.h"
 
+#include <utility>
+
 #include "wick/base/fail.h"
 #include "wick/base/utf8.h"
 #include "wick/formats/strict_json_builder.h"
@@ -36,6 +38,13 @@ Json parse_body(std::string_view body) {
 }
 
 std::string to_text(const Json& json) { return json_text(json); }
+
+Json list_page(Json data, bool has_more) {
+  Json first = data.empty() ? Json() : data.front()["id"];
+  Json last = data.empty() ? Json() : data.back()["id"];
+  return {
+      {"object", "list"}, {"data", std::move(data)}, {"first_id", std::move(first)}, {"last_id", std::move(last)}, {"has_more", has_more}};
+}
 
 std::string error_message_in(const Json& response) {
   const bool has_message = response.is_object() && response.contains("error") && response["error"].is_object() &&

@@ -13,9 +13,9 @@
 #include "wick/server/dialect.h"
 #include "wick/server/embeddings_api.h"
 #include "wick/server/generation_fields.h"
-#include "wick/server/model_list.h"
 #include "wick/server/prompt_length.h"
 #include "wick/server/router.h"
+#include "wick/server/utc_time.h"
 #include "wick/server/worker.h"
 
 namespace wick::server {
@@ -76,7 +76,7 @@ class OllamaWriter final : public AnswerWriter {
 
  private:
   [[nodiscard]] Json head(const std::string& content, const std::string& thinking) const {
-    Json json = {{"model", service_->model_id}, {"created_at", time_text(Worker::unix_time())}};
+    Json json = {{"model", service_->model_id}, {"created_at", utc_seconds(Worker::unix_time())}};
     if (is_chat_) {
       json["message"] = {{"role", "assistant"}, {"content", content}};
       if (!thinking.empty()) json["message"]["thinking"] = thinking;
@@ -136,7 +136,7 @@ void read_ollama_options(Fields& fields, const Service& service, ChatRequest& ch
 
 // A request without a prompt, or without messages, loads the model, which is loaded here.
 void answer_loaded(const Service& service, bool is_chat, const Exchange& exchange) {
-  Json json = {{"model", service.model_id}, {"created_at", time_text(Worker::unix_time())}};
+  Json json = {{"model", service.model_id}, {"created_at", utc_seconds(Worker::unix_time())}};
   if (is_chat) {
     json["message"] = {{"role", "assistant"}, {"content", ""}};
   } else {
@@ -219,7 +219,7 @@ void list_models(Worker& worker, bool loaded, const Exchange& exchange) {
       model["size_vram"] = worker.options().device.starts_with("cpu") ? 0 : info.file_bytes;
       model["context_length"] = info.context;
     } else {
-      model["modified_at"] = time_text(service->created);
+      model["modified_at"] = utc_seconds(service->created);
     }
     models.push_back(std::move(model));
   }

@@ -8,7 +8,7 @@
 #include "wick/server/event_stream.h"
 #include "wick/server/metrics_text.h"
 #include "wick/server/metrics_writer.h"
-#include "wick/server/model_list.h"
+#include "wick/server/model_entry.h"
 
 namespace wick::server {
 namespace {
@@ -176,7 +176,7 @@ void add_pool_routes(Router& router, ModelPool& pool, const Worker& worker) {
              [&pool](HttpRequest& request, const Exchange& exchange) { pool.unload(named_model(request), exchange); });
   for (const std::string prefix : {"/v1", "/openai/v1", ""}) {
     router.add("GET", prefix + "/models", Dialect::openai,
-               [&pool](HttpRequest&, const Exchange& exchange) { respond_json(exchange, model_list(models_json(pool))); });
+               [&pool](HttpRequest&, const Exchange& exchange) { respond_json(exchange, list_page(models_json(pool))); });
     router.add("GET", prefix + "/models/{id…}", Dialect::openai, [&pool](HttpRequest& request, const Exchange& exchange) {
       respond_json(exchange, find_model(pool, request.parameter("id")));
     });

@@ -1,6 +1,5 @@
 #include "wick/cli/commands/receipt.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,6 +18,7 @@
 #include "wick/cli/hub/sha256.h"
 #include "wick/cli/text_format.h"
 #include "wick/cli/text_input.h"
+#include "wick/server/utc_time.h"
 
 namespace wick {
 namespace {
@@ -221,7 +221,7 @@ void write_receipt(const std::filesystem::path& path, const ReceiptSubject& subj
   for (const auto& [name, count] : subject.kernels) launched += count;
   Json receipt = {
       {"schema", kSchema},
-      {"created", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
+      {"created", server::utc_seconds(std::time(nullptr))},
       {"program", subject.program},
       {"build", parse_ordered_json(build_info_json())},
       {"model", describe_model(subject.loaded)},

@@ -1,15 +1,15 @@
 #include "wick/cli/measure/bench_report.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <chrono>
+#include <ctime>
 
 #include "wick/base/fail.h"
 #include "wick/base/json.h"
 #include "wick/cli/build_info.h"
 #include "wick/cli/text_format.h"
 #include "wick/device/registry.h"
+#include "wick/server/utc_time.h"
 
 namespace wick {
 namespace {
@@ -40,7 +40,7 @@ BenchMachine bench_machine() {
   BenchMachine machine{.cpu = {},
                        .commit = std::string(build_info().commit),
                        .version = std::string(build_info().version),
-                       .date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))};
+                       .date = server::utc_seconds(std::time(nullptr))};
   for (const Backend* backend : linked_backends()) {
     if (backend->kind != DeviceKind::cpu) continue;
     for (const DeviceInfo& device : backend->probe()) machine.cpu = device.caps.name;

@@ -66,12 +66,7 @@ Json page_of(std::vector<Json> all, const HttpRequest& request, int64_t usual) {
   }
   const bool has_more = std::ssize(all) > limit;
   if (has_more) all.resize(static_cast<size_t>(limit));
-  Json json = {{"object", "list"}, {"data", Json::array()}};
-  json["first_id"] = all.empty() ? Json(nullptr) : all.front()["id"];
-  json["last_id"] = all.empty() ? Json(nullptr) : all.back()["id"];
-  json["has_more"] = has_more;
-  for (Json& item : all) json["data"].push_back(std::move(item));
-  return json;
+  return list_page(Json(std::move(all)), has_more);
 }
 
 // --- Files ---

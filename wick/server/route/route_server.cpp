@@ -12,7 +12,6 @@
 #include "wick/server/jobs.h"
 #include "wick/server/long_requests.h"
 #include "wick/server/metrics_writer.h"
-#include "wick/server/model_list.h"
 #include "wick/server/request_log.h"
 #include "wick/server/route/replica_poller.h"
 #include "wick/server/route/replica_set.h"
@@ -103,7 +102,7 @@ class RouteServer {
     });
     for (const std::string prefix : {"/v1", "/openai/v1", ""}) {
       router_.add("GET", prefix + "/models", Dialect::openai,
-                  [this](HttpRequest&, const Exchange& exchange) { respond(exchange, 200, model_list(replicas_.models())); });
+                  [this](HttpRequest&, const Exchange& exchange) { respond(exchange, 200, list_page(replicas_.models())); });
       router_.add("GET", prefix + "/models/{id…}", Dialect::openai,
                   [this](HttpRequest& request, const Exchange& exchange) { model(request, exchange); });
     }
