@@ -1,4 +1,4 @@
-// A connection of a client, put behind TLS.
+// Encrypts the connection of an HTTP client with TLS.
 #pragma once
 
 #include <sys/socket.h>
